@@ -96,6 +96,13 @@ def probability(value: Any, name: str) -> float:
     return number
 
 
+def fraction(value: Any, name: str) -> float:
+    """Read a number of [0, 1] as a float."""
+    if not 0 <= (number := real(value, name)) <= 1:
+        raise UsageError(f"{name} must be between 0 and 1, got {name}={shown(value)}.")
+    return number
+
+
 def one_of(value: Any, name: str, options: Any) -> Any:
     """Read a word from a list of words, or from a ``Literal`` of them."""
     words: Sequence[str] = get_args(options) or tuple(options)

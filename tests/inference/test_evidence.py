@@ -52,7 +52,7 @@ MODELS: dict[str, tuple[Any, str, dict[str, Any], Any, int]] = {
 def grid_of(name: str) -> ParameterGrid:
     model, prior, how, bounds, n = MODELS[name]
     domain = model.read_domain(bounds, "clip", "none")
-    record = Annealing(prior, **how).plan(model, domain, n)
+    record = Annealing(prior, **how).check(model, domain)
     return ParameterGrid(model, domain, record.conjugate, record.support or (), how["cells"])
 
 

@@ -12,7 +12,7 @@ import pytest
 import discreet as dc
 from discreet.addresses import FileAddress, ServerAddress, read_address
 from discreet.errors import BudgetError, DataError, DiscreetError, LedgerError, UsageError
-from discreet.ledger import connections as engines
+from discreet.ledger import store as engines
 
 REFUSED = [
     ("sqlite:", "in memory"),

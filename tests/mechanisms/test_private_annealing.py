@@ -171,7 +171,7 @@ class TestMechanism:
             samples=3 if weights == "resample" else 1,
             weights=weights,  # pyright: ignore[reportArgumentType]
         )
-        record = mechanism.plan(dc.Bernoulli(), DOMAIN, 500)
+        record = mechanism.check(dc.Bernoulli(), DOMAIN)
         path, numbers = AnnealingPath(record.paths["epsilons"]), record.parameters
         cost = path.cost(
             numbers["step_range"] / numbers["range"],
@@ -198,7 +198,7 @@ class TestMechanism:
             levels=12,
             width=32,
         )
-        record = mechanism.plan(dc.Bernoulli(), DOMAIN, 400)
+        record = mechanism.check(dc.Bernoulli(), DOMAIN)
         draws = mechanism.draw(record, self.totals(100, 400), RandomSource.seeded(rng)).arrays()["p"]
         temperature = float(record.parameters["range"] / record.paths["epsilons"][-1])
         # mean and spread of the tempered posterior, give or take five standard errors of 50 draws

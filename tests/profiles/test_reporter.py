@@ -19,7 +19,7 @@ import discreet as dc
 from discreet.artifact.codec import checksum
 from discreet.errors import BudgetError, DataError, DiscreetError, UsageError
 from discreet.profiles import Bins, FittedMechanism, ProfileGraph, Reporter, SmoothCategorical, reporter
-from discreet.profiles.device_file import held, read_memory
+from discreet.profiles.reporter import held, read_memory
 
 BINS = Bins([0, 10, 20, 50])
 GRAPH = ProfileGraph(

@@ -230,7 +230,7 @@ def _with_fit_check(
     ends = [0, *cells, len(per_cell)]
     counts = tuple(sum(per_cell[first:last]) for first, last in pairwise(ends))
     layout = bin_layout(len(counts), asked.neighbors)
-    record = checker.plan(asked.model, asked.domain, drawn.records, layout)
+    record = checker.check(asked.model, asked.domain, layout)
     totals = Totals(asked.model, asked.domain, counts, reading.n_records, layout)
     made = checker.draw(record, totals, source)
     grid = fit_grid(family, drawn.domain.bounds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -85,7 +85,7 @@ def history(ledger: Ledger) -> list[Step]:
                     released=False,
                 )
             )
-    return [Step(**{**step.__dict__, "released": step.sequence in released}) for step in steps]
+    return [replace(step, released=step.sequence in released) for step in steps]
 
 
 def openings(ledger: Ledger) -> dict[str, str]:

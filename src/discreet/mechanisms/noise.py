@@ -177,7 +177,8 @@ class Laplace(Priced, NoiseMechanism):
         return self.budget.sensitivity if isinstance(self.budget, PerUnit) else layout.l1_sensitivity
 
     def unit_scale(self, layout: Layout) -> Fraction:
-        return self.sensitivity(layout) / self.epsilon
+        budget = self.budget
+        return self.sensitivity(layout) / (budget.whole if isinstance(budget, PerUnit) else budget)
 
     @classmethod
     def completion(cls, scale: Fraction, wider: Fraction, n: int, source: RandomSource) -> list[int]:

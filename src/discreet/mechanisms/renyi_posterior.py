@@ -28,7 +28,6 @@ from discreet.models.layout import Layout
 from discreet.priors import Prior
 from discreet.privacy import RenyiDP
 from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
-from discreet.privacy.costs.posterior_pairs import check_family
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.renyi import check_orders
 from discreet.privacy.rounding import rational_up
@@ -126,10 +125,7 @@ class RenyiPosterior(Mechanism):
                 "a predicate is a question, not a model.",
                 hint="a statistical query is the mechanism to ask for",
             )
-        self._check_reach(family, domain)
-
-    def _check_reach(self, family: Family, domain: Domain) -> None:
-        check_family(family)
+        # raises where no largest divergence is proven
         NeighboringPosteriors(family, self.prior, 1, domain.bounds)
 
     def plan(
@@ -226,7 +222,8 @@ class StatisticalQuery(RenyiPosterior):
                 f"a statistical query is about numbers between 0 and 1, got a model of {family.name}.",
                 hint="a predicate is the model to ask for; samples of a model are another mechanism",
             )
-        self._check_reach(family, domain)
+        # raises where no largest divergence is proven
+        NeighboringPosteriors(family, self.prior, 1, domain.bounds)
 
 
 def _check_floats(near: NeighboringPosteriors, r: float, m: float) -> None:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -95,12 +96,9 @@ class Sorted:
     def of(cls, parts: Sequence[Guarantee]) -> Sorted:
         """Sort a list, or raise for kinds that are not known to compose."""
         plain_parts = [part.to_neighbors() for part in parts]
-        sorted_parts = cls(
-            pure=tuple(p for p in plain_parts if isinstance(p, PureDP)),
-            approx=tuple(p for p in plain_parts if isinstance(p, ApproxDP)),
-            concentrated=tuple(p for p in plain_parts if isinstance(p, ZeroConcentratedDP)),
-            renyi=tuple(p for p in plain_parts if isinstance(p, RenyiDP)),
-        )
+        kinds = PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP
+        by_kind: Any = [tuple(p for p in plain_parts if isinstance(p, kind)) for kind in kinds]
+        sorted_parts = cls(*by_kind)
         if len(sorted_parts) < len(parts):
             raise UsageError("these kinds of guarantees do not add up.")
         return sorted_parts
@@ -157,18 +155,16 @@ def _bounds(by_kind: Sorted, room: float) -> Iterator[tuple[Fraction, str]]:
     """Yield epsilons that are valid at delta' = ``room``, simplest method first."""
     epsilons = by_kind.epsilons
     together = sum(epsilons, Fraction(0))
-    if by_kind.largest > _LARGEST:
-        if by_kind.has_curves:
-            raise UsageError("a budget above 1e6 promises nothing that could be converted.")
-        yield together, BASIC
-        return
+    huge = by_kind.largest > _LARGEST
+    if huge and by_kind.has_curves:
+        raise UsageError("a budget above 1e6 promises nothing that could be converted.")
     if not by_kind.has_curves:
         yield together, BASIC
     else:
         rest = RenyiCurve.of((), by_kind.rho, by_kind.renyi).epsilon(room)
         alone = CONCENTRATED if not by_kind.renyi else RENYI
         yield together + float_result_up(rest), BASIC if len(by_kind) > 1 else alone
-    if room <= 0:
+    if huge or room <= 0:
         return
     if len(by_kind) == 1 and epsilons:
         yield min(together, float_result_up(_response_epsilon(together, room))), EXACT

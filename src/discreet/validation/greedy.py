@@ -189,7 +189,7 @@ def adversary(
     ends = tuple(float(shift[0] + z * half[0]) for z in (-1, 1))
     cost = NextRecord(distribution)
     total, epsilons, added = 0, [cost.epsilon(0, 0)], []
-    for n in range(1, int(records)):
+    for n in range(1, records):
         options = {z: cost.epsilon(total + z, n) for z in (-1, 1)}
         # of two that are equal but for rounding, the larger statistic
         z = -1 if options[-1] > options[1] + _TIE else 1
@@ -197,7 +197,7 @@ def adversary(
         epsilons.append(options[z])
         added.append(ends[0] if z < 0 else ends[1])
     return GreedyPath(
-        np.arange(1, int(records) + 1),
+        np.arange(1, records + 1),
         np.array(epsilons),
         distribution.span,
         float(mechanism.epsilon / mechanism.samples),

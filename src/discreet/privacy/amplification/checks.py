@@ -1,23 +1,15 @@
-"""Arguments of this room, read once: positive numbers, probabilities, orders."""
+"""Arguments of this room, read once: probabilities, orders."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arguments import numbers, real, shown
+from discreet.arguments import numbers
 from discreet.errors import UsageError
 
 # Rows written with ten digits still count as probabilities.
 _SUM_SLACK = 1e-9
-
-
-def fraction(value: float, name: str) -> float:
-    """Return a number of [0, 1], or say which argument is not one."""
-    number = real(value, name)
-    if not 0 <= number <= 1:
-        raise UsageError(f"{name} must be between 0 and 1, got {name}={shown(value)}.")
-    return number
 
 
 def orders(values: ArrayLike) -> np.ndarray:

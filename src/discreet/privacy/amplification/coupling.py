@@ -98,9 +98,8 @@ def laplace_epsilons(order: ArrayLike, shift: ArrayLike, laplace_scale: float) -
     z = np.asarray(shift, dtype=float) / positive(laplace_scale, "laplace_scale")
     if not np.all(z >= 0):
         raise UsageError("shifts must not be negative.")
-    return np.where(
-        np.isinf(a), z, _log_g(np.where(np.isinf(a), 2.0, a), z) / (np.where(np.isinf(a), 2.0, a) - 1)
-    )
+    finite = np.where(np.isinf(a), 2.0, a)
+    return np.where(np.isinf(a), z, _log_g(finite, z) / (finite - 1))
 
 
 @checked

@@ -25,6 +25,7 @@ import numpy as np
 from discreet.arguments import not_negative, positive, whole
 from discreet.checked import checked
 from discreet.domain.declarations import Neighbors
+from discreet.privacy.amplification.differences import mean_exp
 from discreet.privacy.amplification.statements import concentrated
 from discreet.privacy.guarantees import ZeroConcentratedDP
 
@@ -71,7 +72,8 @@ class OrnsteinUhlenbeck:
     @property
     def sd(self) -> float:
         """Standard deviation of each coordinate."""
-        return float(self.spread * np.sqrt(2 * self.time * _mean_decay(2 * self.pull * self.time)))
+        decay = mean_exp(np.array(-2 * self.pull * self.time))
+        return float(self.spread * np.sqrt(2 * self.time * decay))
 
     @property
     def equivalent_sigma(self) -> float:
@@ -108,8 +110,3 @@ class OrnsteinUhlenbeck:
     def later(self, time: float) -> OrnsteinUhlenbeck:
         """Return the process stopped ``time`` later; it can be made from X_t alone."""
         return OrnsteinUhlenbeck(self.pull, self.spread, self.time + positive(time, "time"))
-
-
-def _mean_decay(t: float) -> float:
-    """Return (1 - e^-t) / t, 1 at 0."""
-    return float(-np.expm1(-t) / t) if t > 0 else 1.0

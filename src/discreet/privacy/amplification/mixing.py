@@ -16,10 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.arguments import not_negative
+from discreet.arguments import fraction, not_negative
 from discreet.checked import checked
 from discreet.errors import UsageError
-from discreet.privacy.amplification.checks import fraction
 from discreet.privacy.amplification.mixing_coefficients import MarkovKernel
 from discreet.privacy.guarantees import ApproxDP, PureDP, pure_or_approx
 from discreet.privacy.rounding import float_result_up

@@ -102,12 +102,17 @@ class ParameterSet(ScoredPoints):
                         f"{name} must lie strictly inside ({low:g}, {high:g}), got {float(value):g} among the "
                         "parameters."
                     )
-        for name, axes in self.family.draw_axes.items():
-            if axes == 2 and not _positive_definite(self.points[name]):
+        for name in (name for name, axes in self.family.draw_axes.items() if axes == 2):
+            matrices = self.points[name]
+            symmetric = np.array_equal(matrices, np.swapaxes(matrices, -1, -2))
+            if not symmetric or not (np.linalg.eigvalsh(matrices) > 0).all():
                 raise UsageError(
                     f"{name} must be symmetric and positive definite, at each of the parameters."
                 )
-        if self.family.n_probabilities is not None and not _probabilities(self._rows(self.points)):
+        rows = self._rows(self.points)
+        if self.family.n_probabilities is not None and not (
+            (rows > 0).all() and np.allclose(rows.sum(axis=-1), 1.0, rtol=0.0, atol=_OFF)
+        ):
             raise UsageError("the probabilities of labels must be positive and sum to 1, at each parameter.")
         slopes, levels = self.tables
         finite = (np.abs(slopes) < STEEPEST).all(axis=1) & (np.abs(levels) < STEEPEST)
@@ -117,7 +122,7 @@ class ParameterSet(ScoredPoints):
                 f"the log-likelihood of one record is not bounded at parameter number {at} of {n}.",
                 hint="leave it out: one record could change the posterior without limit",
             )
-        if len(np.unique(self._rows(self.points), axis=0)) < n:
+        if len(np.unique(rows, axis=0)) < n:
             raise UsageError("each parameter may be given once.")
 
     @property
@@ -222,12 +227,3 @@ def _entries(value: Any, name: str, shape: tuple[int, ...]) -> list[Fraction]:
     if len(entries) != shape[0]:
         raise UsageError(f"{name} takes {wanted} in each parameter, got {len(entries)}.")
     return [number for entry in entries for number in _entries(entry, name, shape[1:])]
-
-
-def _positive_definite(matrices: np.ndarray) -> bool:
-    symmetric = np.array_equal(matrices, np.swapaxes(matrices, -1, -2))
-    return symmetric and bool((np.linalg.eigvalsh(matrices) > 0).all())
-
-
-def _probabilities(p: np.ndarray) -> bool:
-    return bool((p > 0).all()) and np.allclose(p.sum(axis=-1), 1.0, rtol=0.0, atol=_OFF)

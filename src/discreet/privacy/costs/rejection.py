@@ -15,6 +15,7 @@ up: a product of distributions is within the sum of their total variations.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from decimal import Decimal
 from fractions import Fraction
 
@@ -96,8 +97,4 @@ def tries_for(epsilon: Fraction, delta: Fraction, *, acceptance: float, draws: i
             f"delta={float(delta):g}.",
             hint="leave out delta: proposals are then made until one is accepted",
         )
-    low, high = 0, MOST_TRIES
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return 1 + bisect_left(range(1, MOST_TRIES), True, key=enough)

@@ -17,6 +17,7 @@ Kasiviswanathan (2019), Subsampled Rényi differential privacy and analytical mo
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -111,14 +112,8 @@ class SampledGaussian:
 
     def most_steps(self, epsilon: float, delta: float) -> int:
         """Return the largest number of such steps that stays within a budget; 0 if not even one does."""
-        low, high = 0, 1
-        while high <= _MOST_STEPS and replace(self, steps=high).epsilon(delta) <= epsilon:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            fits = replace(self, steps=middle).epsilon(delta) <= epsilon
-            low, high = (middle, high) if fits else (low, middle)
-        return low
+        steps = range(1, _MOST_STEPS)
+        return bisect_right(steps, epsilon, key=lambda n: replace(self, steps=n).epsilon(delta))
 
 
 def langevin_steps(

@@ -83,6 +83,8 @@ def bracket(
     distribution: Distribution, p: np.ndarray, q: np.ndarray, epsilon: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return two numbers with H_epsilon(P || Q) between them, for arrays of natural parameters."""
+    if not epsilon >= 0:
+        raise UsageError(f"epsilon must not be negative, got epsilon={epsilon}.")
     if distribution is DISTRIBUTIONS[Gamma]:
         # the unit of measurement does not matter
         unit = np.stack([np.ones_like(p[..., 1]), p[..., 1]], axis=-1)

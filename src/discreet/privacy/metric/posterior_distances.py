@@ -81,8 +81,6 @@ def hockey_stick(p: Prior, q: Prior, epsilon: float = 0.0) -> Bracket:
         raise UsageError(
             f"two beta, gamma or normal distributions are needed, got {type(p).__name__} and {type(q).__name__}."
         )
-    if not epsilon >= 0:
-        raise UsageError(f"epsilon must not be negative, got epsilon={epsilon}.")
     if isinstance(p, Normal) and isinstance(q, Normal):
         precision = (p.sd / q.sd) ** 2
         first, second = np.array([0.0, 1.0]), np.array([(q.mean - p.mean) / p.sd * precision, precision])
@@ -109,8 +107,6 @@ def worst_hockey_stick(
     bounds
         What records lie in; None for yes or no.
     """
-    if not epsilon >= 0:
-        raise UsageError(f"epsilon must not be negative, got epsilon={epsilon}.")
     distribution, first, second = _neighbors(family, prior, n_records, bounds)
     pairs = bracket(distribution, first, second, epsilon), bracket(distribution, second, first, epsilon)
     return Bracket(*(max(float(np.max(pair[end])) for pair in pairs) for end in (0, 1)))

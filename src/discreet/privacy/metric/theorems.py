@@ -280,16 +280,7 @@ def _factors(model: Model) -> tuple[list[int], int]:
     return degrees, min(factor.child.n_labels for factor in factors)
 
 
-def _chain_factors(model: Any) -> tuple[list[int], int]:
-    times = model.label_columns[1].n_labels
-    return [1] * (times - 1) + [0], model.state.n_labels
-
-
-def _trajectory_factors(model: Any) -> tuple[list[int], int]:
-    return [1] * (len(model.columns) - 1) + [0], len(model.states)
-
-
 _CHAINS: dict[type[Model], Callable[[Any], tuple[list[int], int]]] = {
-    MarkovChain: _chain_factors,
-    Trajectories: _trajectory_factors,
+    MarkovChain: lambda chain: ([1] * (chain.label_columns[1].n_labels - 1) + [0], chain.state.n_labels),
+    Trajectories: lambda paths: ([1] * (len(paths.columns) - 1) + [0], len(paths.states)),
 }

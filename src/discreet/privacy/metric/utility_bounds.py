@@ -18,7 +18,7 @@ import math
 
 from scipy.special import betainc, betaincinv, expit, logit
 
-from discreet.arguments import not_negative, positive, real, shown, whole
+from discreet.arguments import fraction, not_negative, positive, real, shown, whole
 from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.metric.constants import StochasticLipschitz
@@ -159,9 +159,7 @@ def le_cam_error(separation: float, overlap: float) -> float:
     ``separation`` is the distance between two sets of tables, and ``overlap`` one minus the total variation of two
     mixtures of what is seen, one over each set.
     """
-    if not 0 <= overlap <= 1:
-        raise UsageError(f"overlap must be between 0 and 1, got overlap={overlap}.")
-    return not_negative(separation, "separation") / 2 * overlap
+    return not_negative(separation, "separation") / 2 * fraction(overlap, "overlap")
 
 
 @checked
@@ -204,9 +202,7 @@ def regret_bound(total_variation: float) -> float:
     Lemma 14 is twice the L1 distance; the L1 distance, twice the total variation, is enough: utilities in [0, 1] differ
     by at most the total variation in expectation.
     """
-    if not 0 <= total_variation <= 1:
-        raise UsageError(f"total_variation must be between 0 and 1, got total_variation={total_variation}.")
-    return min(1.0, 2 * total_variation)
+    return min(1.0, 2 * fraction(total_variation, "total_variation"))
 
 
 @checked
