@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.arguments import listed, whole
+from discreet.arguments import instance, listed, whole
 from discreet.domain.bounds import check_pair
 from discreet.domain.labels import read_labels
 from discreet.errors import UsageError
@@ -124,6 +124,18 @@ def only_labels(columns: Iterable[Column], model: str) -> tuple[Labels, ...]:
             )
         found.append(column)
     return tuple(found)
+
+
+def read_split(split: Any, names: Iterable[str], what: str) -> dict[str, Fraction]:
+    """Read how a budget is divided, as positive weights by name, 1 for those not named; ``what`` has the names."""
+    given = {} if split is None else instance(split, "split", Mapping, "a dictionary of weights by name")
+    weights = {name: exact(given.get(name, 1), "a weight of split") for name in names}
+    unknown = [name for name in given if name not in weights]
+    if unknown:
+        raise UsageError(f"split names {unknown[0]!r:.60}, and there is no {what} of that name.")
+    if any(weight <= 0 for weight in weights.values()):
+        raise UsageError("the weights of split must be positive.")
+    return weights
 
 
 def encode_columns(columns: Iterable[Column]) -> list[dict[str, Any]]:

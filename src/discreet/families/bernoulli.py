@@ -158,9 +158,6 @@ class Bernoulli(Family):
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.binomial(1, theta["p"], size)
 
-    def suggested_prior(self, domain: Domain) -> Beta:
-        return Beta(1, 1)
-
     def update(self, prior: Beta, s: np.ndarray, n: np.ndarray | float) -> Beta:
         yes = float(np.asarray(s)[..., 0])
         return Beta(prior.a + yes, prior.b + float(n) - yes)
