@@ -223,8 +223,6 @@ class DeclaredLikelihood(GibbsModel):
 
 def _values(name: Any, given: Any) -> tuple[Fraction, ...]:
     """Read the values of a parameter: increasing, and different as floating-point numbers."""
-    if not isinstance(name, str) or not name:
-        raise UsageError("a parameter is named by text.")
     check_name(name, "the name of a parameter")
     wanted = f"between 2 and {_MOST_VALUES} numbers"
     read = tuple(
