@@ -156,9 +156,9 @@ def decode_columns(value: Any, *, least_labels: int = 2) -> tuple[Column, ...]:
     for one in value:
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
             raise ValueError("a column of the model has no name")
-        if set(one) == {"name", "labels"} and _texts(one["labels"]):
+        if set(one) == {"name", "labels"} and are_texts(one["labels"]):
             read.append(Labels(one["name"], tuple(one["labels"])))
-        elif set(one) == {"name", "bounds"} and _texts(one["bounds"]) and len(one["bounds"]) == 2:
+        elif set(one) == {"name", "bounds"} and are_texts(one["bounds"]) and len(one["bounds"]) == 2:
             low, high = (exact(bound, "a bound") for bound in one["bounds"])
             read.append(Numeric(one["name"], low, high))
         else:
@@ -185,5 +185,6 @@ def _check_name(name: Any) -> None:
     check_name(name, "the name of a column")
 
 
-def _texts(value: Any) -> bool:
+def are_texts(value: Any) -> bool:
+    """Tell whether what a file holds is a list of texts."""
     return isinstance(value, list) and all(isinstance(one, str) for one in value)

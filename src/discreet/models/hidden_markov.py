@@ -14,7 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.arguments import fill, listed, shown, whole
-from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.domain.columns import (
+    Column,
+    Labels,
+    are_texts,
+    decode_columns,
+    encode_columns,
+    only_labels,
+    read_columns,
+)
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.base import Model
@@ -176,7 +184,7 @@ class HiddenMarkov(GibbsModel):
         shares = constants["split"]
         if not isinstance(shares, list) or len(shares) != len(features):
             raise ValueError("there is not one share of the budget for each feature")
-        if not all(isinstance(share, str) for share in shares):
+        if not are_texts(shares):
             raise ValueError("a share of the budget is not a number in text")
         place = {
             part: only_labels(decode_columns([constants[part]]), cls.name)[0]

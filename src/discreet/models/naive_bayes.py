@@ -15,6 +15,7 @@ from discreet.domain.columns import (
     Column,
     Labels,
     Numeric,
+    are_texts,
     decode_columns,
     encode_columns,
     only_labels,
@@ -118,7 +119,7 @@ class NaiveBayes(DiscreteModel):
         split = constants.get("split", ["1"] * len(features))
         if not isinstance(split, list) or len(split) != len(features):
             raise ValueError("there is not one weight for each feature")
-        if not all(isinstance(weight, str) for weight in split):
+        if not are_texts(split):
             raise ValueError("a weight is not an exact number")
         names = [feature.name for feature in features]
         return cls(only_labels([target], cls.name)[0], features, split=dict(zip(names, split, strict=True)))
