@@ -45,7 +45,7 @@ class Normal(Family):
     prior_type = NormalInverseGamma
     draw_names = ("mean", "variance")
     geometry = Quadratic(1)
-    support = RecordSums.support
+    support = RecordSums.support  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __new__(cls, *, mean: float | None = None, variance: float | None = None) -> Normal:
         if mean is not None and variance is not None:

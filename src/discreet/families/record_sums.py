@@ -76,7 +76,7 @@ class RecordSums(Model):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.sums_values = cls.measure is RecordSums.measure
-        cls.has_numbers = cls.vocabulary is None
+        cls.has_numbers = cls.vocabulary is None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     # -- what one record adds to the sums (used by the private side) ----------------------------------
 

@@ -92,7 +92,7 @@ class HiddenMarkov(GibbsModel):
     engines: ClassVar[str] = "hidden_markov"
     chain_name: ClassVar[str] = "hidden_markov"
     picture: ClassVar[str] = "states"
-    unit_rules = Model.unit_rules
+    unit_rules = Model.unit_rules  # pyright: ignore[reportIncompatibleMethodOverride]
     states: int
     chain: Labels | None
     time: Labels
@@ -180,7 +180,7 @@ class HiddenMarkov(GibbsModel):
     def from_constants(cls, constants: Mapping[str, Any]) -> HiddenMarkov:
         if set(constants) - {_HELD_OUT} != set(_PARTS):
             raise ValueError(f"a hidden Markov model has {', '.join(_PARTS)}, and nothing else")
-        features = decode_columns(constants["features"])
+        features = only_labels(decode_columns(constants["features"]), cls.name)
         shares = constants["split"]
         if not isinstance(shares, list) or len(shares) != len(features):
             raise ValueError("there is not one share of the budget for each feature")
