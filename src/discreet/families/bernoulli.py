@@ -61,6 +61,7 @@ class Bernoulli(Family):
 
     question = "Share"
     name = "bernoulli"
+    support = Support(0, 1, discrete=True)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
     engines = "bernoulli"
     prior_type = Beta
     draw_names = ("p",)
@@ -128,10 +129,6 @@ class Bernoulli(Family):
         if "count" in names:
             layout = FreeLayout.of(("no", "yes", "count"), (*layout.rows, (UNIT, Fraction(0))), UNIT)
         return PublishedLayout(layout, check_published(names, places, self.name))
-
-    @property
-    def support(self) -> Support:
-        return Support(0, 1, discrete=True)
 
     def sufficient(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(x, dtype=float)[..., None]
