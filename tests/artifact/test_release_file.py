@@ -378,3 +378,17 @@ def test_the_statement_names_models_and_redaction_as_one_writes_them() -> None:
     assert "with the middle of the range of what the model sums up in its place" in distances
     two = said([[1, 0], [2, 3]], dc.MultivariateNormal(2), bounds=[(0, 9), (0, 9)], epsilon=1)  # pyright: ignore
     assert "a multivariate normal model" in two
+
+
+@pytest.mark.parametrize(
+    ("name", "phrase"),
+    [
+        ("trajectories-table-posterior", "a record is a whole trajectory"),
+        ("poisson-regression-step", "if they were taken from another release"),
+        ("logistic-step", "if they were taken from another release"),
+    ],
+)
+def test_a_statement_says_what_a_record_is_and_where_a_step_begins(name: str, phrase: str) -> None:
+    golden = Path(dc.__file__).parent / "artifact" / "golden"
+    assert phrase in dc.Release.load(golden / f"v1-{name}.json").statement()
+    assert phrase not in dc.Release.load(golden / "v1-bernoulli.json").statement()

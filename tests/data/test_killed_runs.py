@@ -30,7 +30,7 @@ def kill_midway(kind: str, where: str, folder: Path, now: Callable[[dc.Ledger], 
         while not now(ledger):
             assert run.poll() is None, "the release was over before it could be killed"
             assert time.monotonic() < deadline
-            time.sleep(0.01)
+            time.sleep(0.05)
     finally:
         run.kill()
         run.wait()

@@ -12,8 +12,9 @@ from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.families.base import Family
 from discreet.families.likelihood import Likelihood
+from discreet.inference.analyst import places
 from discreet.inference.diagnostics import ess
-from discreet.inference.engine import Answer, Question, load, places
+from discreet.inference.engine import Answer, Question, load
 from discreet.inference.engines.augment.latent import LatentRecords
 from discreet.inference.record_prior import record_prior
 from discreet.mechanisms.noise import NoiseMechanism

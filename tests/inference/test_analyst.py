@@ -67,7 +67,7 @@ def test_naive_says_that_it_is_biased_where_there_are_bounds(outside: Any, word:
 )
 def test_auto_takes_the_most_exact_engine_that_applies(family, options, engine) -> None:
     release = dc.release(np.linspace(0, 9, 60), family, bounds=(0, 10), epsilon=1, **options)
-    how = dc.infer(release, prior=family.suggested_prior(release.domain), draws=400, rng=0).diagnostics
+    how = dc.infer(release, prior=family.suggested_prior(release.domain), draws=40, rng=0).diagnostics
     assert how.engine == engine
     assert engine in how.reason
 

@@ -13,8 +13,9 @@ import discreet as dc
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.families import Family
+from discreet.inference.analyst import places
 from discreet.inference.diagnostics import bulk_ess
-from discreet.inference.engine import Answer, Question, load, places
+from discreet.inference.engine import Answer, Question, load
 from discreet.inference.engines.gibbs import cell_tree as tree
 from discreet.inference.engines.gibbs import gibbs_engine as gibbs
 from discreet.inference.engines.gibbs import plain, walkers

@@ -17,7 +17,7 @@ from discreet.curator.publish import release_with
 from discreet.inference.engine import Question
 from discreet.inference.engines.gibbs.marginal import log_marginal
 from discreet.inference.engines.gibbs.target import Place, Target, draw_noise, laplace_variances
-from discreet.inference.engines.gibbs.unconstrain import transform_of
+from discreet.inference.engines.gibbs.unconstrain import TRANSFORMS
 from discreet.inference.engines.gibbs.walkers import nested_r_hat
 from discreet.inference.record_prior import record_prior
 from discreet.priors import Beta, Dirichlet, Gamma, Normal, NormalInverseGamma, NormalInverseWishart
@@ -45,7 +45,7 @@ def free(prior: Any, value: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
 def test_chart_density_is_the_prior_times_the_volume(prior: Any, rng: np.random.Generator) -> None:
-    coordinates = transform_of(prior)
+    coordinates = TRANSFORMS[type(prior)](prior)
     x = coordinates.sample(6, rng)
     for point in x:
         columns = []
@@ -63,7 +63,7 @@ def test_chart_density_is_the_prior_times_the_volume(prior: Any, rng: np.random.
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: p.name)
 def test_chart_draws_are_the_priors(prior: Any, rng: np.random.Generator) -> None:
     n = 20_000
-    coordinates = transform_of(prior)
+    coordinates = TRANSFORMS[type(prior)](prior)
     ours, theirs = coordinates.values(coordinates.sample(n, rng)), prior.sample(n, rng)
     for a, b in zip(*((v if isinstance(v, tuple) else (v,)) for v in (ours, theirs)), strict=True):
         a, b = a.reshape(n, -1), b.reshape(n, -1)

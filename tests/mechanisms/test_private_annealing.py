@@ -17,7 +17,8 @@ from discreet.priors import parse
 from discreet.privacy.costs.annealing_path import WEIGHT_STEPS, AnnealingPath
 from discreet.privacy.costs.chain_updates import gibbs_distribution
 from discreet.privacy.costs.grid_walk import GridWalk
-from discreet.privacy.costs.parameter_grid import SCALE_BITS, ParameterGrid
+from discreet.privacy.costs.parameter_grid import ParameterGrid
+from discreet.privacy.costs.scored_points import SCALE_BITS
 
 ROUND = 1e-10
 DOMAIN = dc.Bernoulli().read_domain(None, "clip", "none")

@@ -14,7 +14,7 @@ from discreet.errors import UsageError
 from discreet.mechanisms.base import RandomSource, Totals
 from discreet.mechanisms.grid_walking import walk_of
 from discreet.privacy.costs.chain_updates import gibbs_distribution
-from discreet.privacy.costs.parameter_grid import SCALE_BITS, SLACK
+from discreet.privacy.costs.scored_points import SCALE_BITS, SLACK
 from discreet.samplers.secure import SECURE
 
 DOMAIN = dc.Bernoulli().read_domain(None, "clip", "none")

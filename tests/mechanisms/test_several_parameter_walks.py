@@ -19,7 +19,8 @@ from discreet.models.layout import FINE
 from discreet.priors import parse
 from discreet.privacy.costs.chain_updates import barker_distribution, gibbs_distribution
 from discreet.privacy.costs.grid_walk import GridWalk
-from discreet.privacy.costs.parameter_grid import SCALE_BITS, ParameterGrid
+from discreet.privacy.costs.parameter_grid import ParameterGrid
+from discreet.privacy.costs.scored_points import SCALE_BITS
 from discreet.privacy.costs.simplex_walk import SimplexWalk, simplex_walk
 
 STEP = float(1 << SCALE_BITS)

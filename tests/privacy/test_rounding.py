@@ -10,10 +10,10 @@ import pytest
 from scipy.special import gammaln
 
 import discreet as dc
+from discreet.privacy import compose_parallel
 from discreet.privacy.composition import compose
 from discreet.privacy.curves import curve_at
 from discreet.privacy.metric_dp import MetricDP, PseudoMetric
-from discreet.privacy.parallel import compose_parallel
 from discreet.privacy.renyi import LEAST_ORDER, RenyiDP
 from discreet.privacy.rounding import log_mixed_up, short_up
 from discreet.privacy.subsampling import subsample

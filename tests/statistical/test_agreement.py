@@ -118,9 +118,9 @@ def agree_large(case: Case, reference: Any, rng: np.random.Generator) -> float:
 @pytest.mark.parametrize(
     "case",
     [
-        # one of each kind: labels, a continuous family, a location; tests/inference/test_augment.py has every family
+        # labels and a continuous family; tests/inference/test_augment.py has every family
         case
-        if case.name in ("bernoulli", "categorical", "exponential", "normal-mean")
+        if case.name in ("bernoulli", "categorical", "exponential")
         else pytest.param(case, marks=pytest.mark.slow)
         for case in EXACT
     ],

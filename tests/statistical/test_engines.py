@@ -48,7 +48,7 @@ def cases(some: tuple[Case, ...]) -> Any:
     return pytest.mark.parametrize("case", some, ids=lambda case: case.name)
 
 
-@cases((SCALAR[0], SCALAR[2], pytest.param(SCALAR[5], marks=pytest.mark.slow)))  # pyright: ignore[reportArgumentType]
+@cases((SCALAR[0], *(pytest.param(SCALAR[i], marks=pytest.mark.slow) for i in (2, 5))))  # pyright: ignore[reportArgumentType]
 def test_exact_is_calibrated_on_five_records(case: Case, rng: np.random.Generator) -> None:
     check(case, rng, engine="exact", n=5, epsilon=1, trials=100)
 

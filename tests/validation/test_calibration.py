@@ -17,7 +17,7 @@ from discreet.inference import Diagnostics, Posterior
 from discreet.inference.missing_prior import missing_prior
 from discreet.inference.record_prior import record_prior
 from discreet.validation import Calibration, calibration, simulation
-from discreet.validation.rank_table import CalibrationSummary
+from discreet.validation.result import CalibrationSummary
 from discreet.validation.simulation import CHAIN_DRAWS, Setting, draw_count, run_trial
 from tests.validation.coins import RefusingCoin
 
@@ -37,10 +37,17 @@ SETTINGS = {
 @pytest.mark.parametrize(
     ("model", "options"),
     [
-        (dc.Bernoulli(), {"n": 100, "epsilon": 0.1}),
+        # tests/statistical/test_calibration.py has each of the others' policies
+        pytest.param(dc.Bernoulli(), {"n": 100, "epsilon": 0.1}, marks=pytest.mark.slow),
         (dc.Bernoulli(), {"n": 30, "epsilon": 0.3, "prior": "beta:2,8", "missing": "count"}),
-        (dc.Bernoulli(), {"n": 20, "epsilon": 0.5, "neighbors": "add_remove"}),
-        (dc.Categorical(["a", "b", "c"]), {"n": 40, "epsilon": 0.5, "missing": "count"}),
+        pytest.param(
+            dc.Bernoulli(), {"n": 20, "epsilon": 0.5, "neighbors": "add_remove"}, marks=pytest.mark.slow
+        ),
+        pytest.param(
+            dc.Categorical(["a", "b", "c"]),
+            {"n": 40, "epsilon": 0.5, "missing": "count"},
+            marks=pytest.mark.slow,
+        ),
         (dc.Categorical(3), {"n": 40, "rho": 0.05, "mechanism": "gaussian", "neighbors": "add_remove"}),
     ],
     ids=["plain", "missing", "private count", "labels", "gaussian"],

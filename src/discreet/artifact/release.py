@@ -145,13 +145,13 @@ class Release:
             )
         return found
 
-    @property
+    @cached_property
     def question(self) -> str:
         """What was asked, such as "Mean of age": the title of plots."""
         words = self.model.question or f"{self.model.in_words} model"
         return f"{words[0].upper()}{words[1:]} of {', '.join(self.columns)}"
 
-    @property
+    @cached_property
     def family(self) -> Likelihood:
         """The model of one record; raise :class:`UsageError` if it has no likelihood, or one of several columns."""
         return self.model.require(Likelihood, "a family of one column is needed")
@@ -161,7 +161,7 @@ class Release:
         """The family, if it has a conjugate prior; raise :class:`UsageError` otherwise."""
         return self.model.require(Family, "a family with a conjugate prior is needed")
 
-    @property
+    @cached_property
     def totals(self) -> Statistics:
         """The noisy statistics; raise :class:`UsageError` if there are none."""
         if self.statistics is None:

@@ -334,7 +334,7 @@ def assumed_in_words(release: Release) -> str:
     if d.labels is not None:
         parts.append(f"the declared labels are {_some(d.labels)}")
     if d.missing == "none":
-        parts.append("the curator declared that no value is missing")
+        parts.append("the curator declared that no value is missing or undeclared")
     elif d.impute is not None:
         filled = _listing(release.model.imputed_in_words(d))
         parts.append(f"missing and undeclared values were replaced by {filled}")

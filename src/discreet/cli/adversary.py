@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Option
-
 from discreet.cli.console import busy
-from discreet.cli.options import AsJson, Bounds, Epsilon, Model, read_bounds, read_model
+from discreet.cli.options import AsJson, Bounds, Epsilon, Model, option, read_bounds, read_model
 from discreet.cli.sample_mechanisms import choose_mechanism
 from discreet.cli.sampling import Prior, Support
 from discreet.cli.show_result import Picture, check_picture, show_result
@@ -19,7 +17,7 @@ def adversary(
     support: Support = None,
     epsilon: Epsilon = None,
     bounds: Bounds = None,
-    records: Annotated[int, Option(metavar="N", help="Number of records of the largest table.")] = 200,
+    records: Annotated[int, option("N", "Number of records of the largest table.")] = 200,
     output: Picture = None,
     json: AsJson = False,
 ) -> None:

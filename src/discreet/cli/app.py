@@ -8,7 +8,6 @@ from functools import cache
 from typing import Annotated, Any
 
 import typer
-from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 import discreet
@@ -23,6 +22,7 @@ from discreet.cli.distinguish import distinguish
 from discreet.cli.evidence import evidence
 from discreet.cli.forecast import forecast, states
 from discreet.cli.infer import infer
+from discreet.cli.options import option
 from discreet.cli.plan import plan
 from discreet.cli.read import read
 from discreet.cli.release import release
@@ -98,8 +98,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def discreet_(
     version: Annotated[
-        bool,
-        Option("--version", metavar="", callback=_print_version, is_eager=True, help="Print the version."),
+        bool, option("", "Print the version.", "--version", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Learn from sensitive data, publish what you learned, and still know how sure you are.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-from typer import Option
-
 from discreet.cli.console import print_json, print_plain
 from discreet.cli.options import (
     AsJson,
@@ -20,6 +18,7 @@ from discreet.cli.options import (
     Neighbors,
     Rho,
     Within,
+    option,
     read_bounds_or_quantiles,
     read_model,
     read_seed,
@@ -41,7 +40,7 @@ from discreet.cli.sampling import (
     read_impute,
 )
 
-_audited = partial(Option, rich_help_panel="How it is audited")
+_audited = partial(option, rich_help_panel="How it is audited")
 
 
 def audit(
@@ -71,20 +70,16 @@ def audit(
     max_rows: MaxRows = None,
     by: By = None,
     max_groups: MaxGroups = None,
-    runs: Annotated[int, _audited(metavar="N", help="Runs under each of two neighboring tables.")] = 100_000,
+    runs: Annotated[int, _audited("N", "Runs under each of two neighboring tables.")] = 100_000,
     confidence: Annotated[
-        float, _audited(metavar="P", help="Probability with which a true claim is not called wrong.")
+        float, _audited("P", "Probability with which a true claim is not called wrong.")
     ] = 0.99,
-    n: Annotated[int, _audited(metavar="N", help="Records, or people, of invented tables.")] = 4,
-    end_to_end: Annotated[
-        int, _audited(metavar="N", help="Whole releases that the runs must agree with.")
-    ] = 1000,
+    n: Annotated[int, _audited("N", "Records, or people, of invented tables.")] = 4,
+    end_to_end: Annotated[int, _audited("N", "Whole releases that the runs must agree with.")] = 1000,
     bound_only: Annotated[
-        bool, _audited("--bound-only", help="Leave out the checks of the release path.")
+        bool, _audited(None, "Leave out the checks of the release path.", "--bound-only")
     ] = False,
-    seed: Annotated[
-        int | None, _audited(metavar="N", callback=read_seed, help="Seed of the search for tables.")
-    ] = None,
+    seed: Annotated[int | None, _audited("N", "Seed of the search for tables.", callback=read_seed)] = None,
     json: AsJson = False,
 ) -> None:
     """Try to prove a privacy claim wrong. Tables are invented, no data is read, no budget spent.

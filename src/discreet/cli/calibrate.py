@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
-from discreet.cli.console import console, paragraph, plain, print_json, print_written
+from discreet.cli.console import print_json, print_plain, print_wrapped, print_written
 from discreet.cli.options import (
     AsJson,
     BoughtBounds,
@@ -21,6 +19,7 @@ from discreet.cli.options import (
     Outside,
     Rho,
     Within,
+    option,
     output_option,
     read_bounds_or_quantiles,
     read_model,
@@ -36,17 +35,17 @@ if TYPE_CHECKING:
     from discreet.families.likelihood import Likelihood
     from discreet.priors import Prior
 
-_simulated = partial(Option, rich_help_panel="What is simulated, and how it is read")
+_simulated = partial(option, rich_help_panel="What is simulated, and how it is read")
 
 
 def calibrate(
     model: Model,
-    n: Annotated[int, Option(metavar="N", help="Number of records.")],
+    n: Annotated[int, option("N", "Number of records.")],
     prior: Annotated[
         str | None,
-        Option(
-            metavar="PRIOR",
-            help="Conjugate prior, from which parameters are drawn: beta:1,1, gamma:10,10 …",
+        option(
+            "PRIOR",
+            "Conjugate prior, from which parameters are drawn: beta:1,1, gamma:10,10 …",
             show_default="weak",
         ),
     ] = None,
@@ -64,8 +63,7 @@ def calibrate(
     engine: Annotated[
         EngineName,
         _simulated(
-            metavar="ENGINE",
-            help="The engine under test: auto (as in infer), exact, augment, gibbs, plain or naive.",
+            "ENGINE", "The engine under test: auto (as in infer), exact, augment, gibbs, plain or naive."
         ),
     ] = "auto",
     outside: Outside = "clip",
@@ -74,34 +72,21 @@ def calibrate(
     records: Annotated[
         str | None,
         _simulated(
-            metavar="LOW,HIGH",
-            help="Uniform prior on a private count of records, from which it is drawn.",
+            "LOW,HIGH",
+            "Uniform prior on a private count of records, from which it is drawn.",
             show_default="0,2n",
         ),
     ] = None,
-    trials: Annotated[int, _simulated(metavar="N", help="Number of releases to simulate.")] = 1000,
-    draws: Annotated[
-        int,
-        _simulated(metavar="N", help="Posterior draws to rank the truth among."),
-    ] = 99,
+    trials: Annotated[int, _simulated("N", "Number of releases to simulate.")] = 1000,
+    draws: Annotated[int, _simulated("N", "Posterior draws to rank the truth among.")] = 99,
     seed: Annotated[
-        int | None,
-        _simulated(metavar="N", callback=read_seed, help="Seed, for the same result again."),
+        int | None, _simulated("N", "Seed, for the same result again.", callback=read_seed)
     ] = None,
     workers: Annotated[
-        int | None,
-        _simulated(
-            metavar="N",
-            help="Number of processes.",
-            show_default="one for each core, if worth while",
-        ),
+        int | None, _simulated("N", "Number of processes.", show_default="one for each core, if worth while")
     ] = None,
     false_alarm: Annotated[
-        float,
-        output_option(
-            metavar="P",
-            help="How often the verdict may condemn a calibrated posterior.",
-        ),
+        float, output_option("P", "How often the verdict may condemn a calibrated posterior.")
     ] = 0.01,
     output: Picture = None,
     json: AsJson = False,
@@ -147,15 +132,10 @@ def calibrate(
     if json:
         print_json("calibrate", {**found.to_dict(false_alarm), "seed": seed}, [output])
         return
-    out = console()
     summary = found.summary(false_alarm)
-    for line in summary.about:
-        out.print(paragraph(line))
-    out.print()
-    out.print(plain("\n".join(summary.tables)), soft_wrap=True)
-    out.print()
-    for line in summary.sentences:
-        out.print(paragraph(line))
+    print_wrapped(*summary.about, "")
+    print_plain("\n".join(summary.tables))
+    print_wrapped("", *summary.sentences)
     print_written(output)
 
 

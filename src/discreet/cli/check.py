@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.console import busy, console, plain, print_json
+from discreet.cli.console import busy, plain, print_json, print_wrapped
 from discreet.cli.console import table as printed_table
 from discreet.cli.options import (
     AsJson,
@@ -22,8 +22,6 @@ from discreet.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from discreet.curator.check import Check
 
 
@@ -64,21 +62,18 @@ def check(
             content["columns"] = {name: _json(one) for name, one in several.items()}
         print_json("check", {"private": True, "notice": NOTICE, **content})
         return
-    out = console()
-    out.print(f"{NOTICE.upper()}: exact counts, for the curator's own screen.")
+    print_wrapped(f"{NOTICE.upper()}: exact counts, for the curator's own screen.")
     for one in [seen] if not isinstance(seen, dict) else seen.values():
-        _print(one, out)
+        _print(one)
 
 
 def _json(seen: Check) -> dict[str, Any]:
     return {**asdict(seen.counts), "warnings": seen.warnings}
 
 
-def _print(seen: Check, out: Console) -> None:
+def _print(seen: Check) -> None:
     total = seen.counts.records
     counts = printed_table(", ".join(map(plain, seen.counts.columns)), "records", "share")
     for name, count in seen.lines:
         counts.add_row(name, f"{count:,}", f"{100 * count / total:.1f}%" if total else "")
-    out.print(counts)
-    for warning in seen.warnings:
-        out.print(f"warning: {warning}")
+    print_wrapped(counts, *(f"warning: {warning}" for warning in seen.warnings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from discreet.cli.console import console, guarantee_json, paragraph, plain, print_json
+from discreet.cli.console import guarantee_json, print_json, print_wrapped
 from discreet.cli.options import (
     AsJson,
     Delta,
@@ -21,18 +21,14 @@ from discreet.cli.output_checks import ensure_distinct, ensure_writable, load_re
 
 def coarsen(
     file: ReleaseFile,
-    output: Annotated[
-        Path,
-        written_option(help="Release file to write."),
-    ],
+    output: Annotated[Path, written_option("Release file to write.")],
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
     ledger: Annotated[
         str | None,
         budget_option(
-            metavar="URL",
-            help="Ledger that the release was charged to; it notes the new file, which costs nothing more.",
+            "URL", "Ledger that the release was charged to; it notes the new file, which costs nothing more."
         ),
     ] = None,
     force: Force = False,
@@ -63,12 +59,8 @@ def coarsen(
             },
         )
         return
-    out = console()
-    out.print(
-        paragraph(
-            f"Wrote {plain(str(output))}: {made.guarantee.describe()}; together with {plain(str(file))}, "
-            f"{found.guarantee.describe()}."
-        )
+    print_wrapped(
+        f"Wrote {output}: {made.guarantee.describe()}; together with {file}, {found.guarantee.describe()}.",
+        "",
+        made.statement(),
     )
-    out.print()
-    out.print(paragraph(made.statement()))

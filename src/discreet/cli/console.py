@@ -52,6 +52,12 @@ def print_plain(text: str) -> None:
     console().print(plain(text), soft_wrap=True)
 
 
+def print_wrapped(*parts: str | Table) -> None:
+    """Print texts, whose lines are broken where the terminal ends, and tables."""
+    for part in parts:
+        console().print(paragraph(part) if isinstance(part, str) else part)
+
+
 def print_written(*paths: Path | None, content: str = "") -> None:
     """Say which files were written, and what they hold."""
     for path in filter(None, paths):

@@ -6,26 +6,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
 from discreet.cli.console import print_json, print_written
-from discreet.cli.options import AsJson, Force, written_option
+from discreet.cli.options import AsJson, Force, option, written_option
 from discreet.cli.output_checks import ensure_output
 
 
 def declare(
     data: Annotated[
-        str | None,
-        Argument(metavar="[DATA]", help="The table: only the names of its columns are read."),
+        str | None, Argument(metavar="[DATA]", help="The table: only the names of its columns are read.")
     ] = None,
     model: Annotated[
-        str, Option("--model", "-m", metavar="MODEL", help="Which model of several columns to declare.")
+        str, option("MODEL", "Which model of several columns to declare.", "--model", "-m")
     ] = "contingency_table",
     schema: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="CSVW, CSVW-EO or SmartNoise description: its bounds and labels."),
+        Path | None, option("FILE", "CSVW, CSVW-EO or SmartNoise description: its bounds and labels.")
     ] = None,
-    output: Annotated[Path | None, written_option(help="Declaration to write: .toml.")] = None,
+    output: Annotated[Path | None, written_option("Declaration to write: .toml.")] = None,
     force: Force = False,
     json: AsJson = False,
 ) -> None:

@@ -7,10 +7,8 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from typer import Option
-
-from discreet.cli.console import busy, console, print_json, print_plain, table
-from discreet.cli.options import AsJson
+from discreet.cli.console import busy, print_json, print_plain, print_wrapped, table
+from discreet.cli.options import AsJson, option
 from discreet.cli.output_checks import ensure_no_release, ensure_writable
 from discreet.errors import DataError
 
@@ -36,12 +34,9 @@ _AXES = {
 
 
 def demo(
-    epsilon: Annotated[
-        str, Option(metavar="NUMBER", help="Privacy loss of each of the three releases.")
-    ] = "0.05",
+    epsilon: Annotated[str, option("NUMBER", "Privacy loss of each of the three releases.")] = "0.05",
     output: Annotated[
-        Path,
-        Option("--output", "-o", metavar="FOLDER", help="Where to put the release files and the picture."),
+        Path, option("FOLDER", "Where to put the release files and the picture.", "--output", "-o")
     ] = Path("discreet-demo"),
     json: AsJson = False,
 ) -> None:
@@ -182,7 +177,6 @@ def _rows(readings: dict[str, dict[str, Posterior]]) -> list[_Row]:
 
 
 def _print(rows: list[_Row], epsilon: str, files: list[Path]) -> None:
-    out = console()
     print_plain(
         f"A survey of 2,500 invented patients; three columns, each released with epsilon = {epsilon}.\n"
         "Non-private needs the rows. Naive takes the noisy totals at their word. Noise-aware knows better.\n"
@@ -196,7 +190,6 @@ def _print(rows: list[_Row], epsilon: str, files: list[Path]) -> None:
         name = row.share if row.reading == NON_PRIVATE else ""
         last = position + 1 == len(rows) or rows[position + 1].reading == NON_PRIVATE
         shown.add_row(name, row.reading, *cells, f"{size * (row.high - row.low):.1f}", end_section=last)
-    out.print(shown)
     widths = {
         reading: sum(
             row.high - row.low
@@ -205,10 +198,11 @@ def _print(rows: list[_Row], epsilon: str, files: list[Path]) -> None:
         )
         for reading in (NAIVE, NOISE_AWARE)
     }
-    out.print(
+    print_wrapped(
+        shown,
         f"What to see: the noise-aware intervals of shares are {widths[NOISE_AWARE] / widths[NAIVE]:.1f} times as wide "
         "as the naive ones. The difference is the noise that protects the patients; the naive reading hides it and "
-        "claims too much.\n"
+        "claims too much.\n",
     )
     print_plain(f"Wrote {', '.join(map(str, files))}.")
     # not on the path if the virtual environment was never activated

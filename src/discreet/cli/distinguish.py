@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Option
-
-from discreet.cli.options import AsJson, Delta, Epsilon, Rho, read_budget
+from discreet.cli.options import AsJson, Delta, Epsilon, Rho, option, read_budget
 from discreet.cli.show_result import Picture, check_picture, show_result
 from discreet.errors import UsageError
 
@@ -15,10 +13,8 @@ def distinguish(
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
-    error: Annotated[
-        float, Option(metavar="P", help="How small both errors of the adversary are to be.")
-    ] = 0.05,
-    distance: Annotated[int, Option(metavar="N", help="In how many records the two tables differ.")] = 1,
+    error: Annotated[float, option("P", "How small both errors of the adversary are to be.")] = 0.05,
+    distance: Annotated[int, option("N", "In how many records the two tables differ.")] = 1,
     output: Picture = None,
     json: AsJson = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument
 
-from discreet.cli.console import busy, console, paragraph, print_json
+from discreet.cli.console import busy, print_json, print_wrapped
 from discreet.cli.options import AsJson, ReleaseFile, Seed
 from discreet.cli.output_checks import load_release
 
@@ -37,8 +37,7 @@ def evidence(
     if json:
         print_json("evidence", {"evidence": [_json(one) for one in shown]})
         return
-    for one in shown:
-        console().print(paragraph(repr(one).strip("<>") + "."))
+    print_wrapped(*(repr(one).strip("<>") + "." for one in shown))
 
 
 def _json(one: Evidence) -> dict[str, Any]:

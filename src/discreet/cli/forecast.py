@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Option
-
 from discreet.cli.console import busy
-from discreet.cli.options import AsJson, Chains, Draws, PriorText, ReleaseFile, Seed
+from discreet.cli.options import AsJson, Chains, Draws, PriorText, ReleaseFile, Seed, option
 from discreet.cli.output_checks import load_release
 from discreet.cli.show_result import Picture, check_picture, show_result
 from discreet.errors import UsageError
@@ -15,12 +13,10 @@ from discreet.errors import UsageError
 
 def forecast(
     file: ReleaseFile,
-    ahead: Annotated[int, Option(metavar="N", help="How many time steps.")] = 1,
+    ahead: Annotated[int, option("N", "How many time steps.")] = 1,
     entries: Annotated[
         int | None,
-        Option(
-            metavar="N", help="Forecast counts of labels for cells with so many entries.", show_default=False
-        ),
+        option("N", "Forecast counts of labels for cells with so many entries.", show_default=False),
     ] = None,
     draws: Draws = 400,
     chains: Chains = 4,
@@ -36,9 +32,9 @@ def forecast(
     from discreet.models.hidden_markov import HiddenMarkov
 
     check_picture(output)
-    for value, option in ((ahead, "ahead"), (entries, "entries")):
+    for name, value in (("ahead", ahead), ("entries", entries)):
         if value is not None and value < 1:
-            raise UsageError(f"--{option} must be 1 or more, got --{option}={value}.")
+            raise UsageError(f"--{name} must be 1 or more, got --{name}={value}.")
     release = load_release(file)
     release.model.require(HiddenMarkov, "forecasts are made by hidden Markov models")
     with busy("Forecasting …"):
@@ -50,9 +46,7 @@ def forecast(
 
 def states(
     file: ReleaseFile,
-    numbers: Annotated[
-        str, Option("--try", metavar="K,K,…", help="Numbers of states to compare.")
-    ] = "1,2,3,4",
+    numbers: Annotated[str, option("K,K,…", "Numbers of states to compare.", "--try")] = "1,2,3,4",
     prior: PriorText = None,
     draws: Draws = 400,
     chains: Chains = 4,

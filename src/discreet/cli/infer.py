@@ -11,10 +11,10 @@ from typer import Argument
 from discreet.cli.console import (
     busy,
     console,
-    paragraph,
     plain,
     print_json,
     print_plain,
+    print_wrapped,
     print_written,
     release_json,
 )
@@ -47,8 +47,7 @@ def infer(
     files: Annotated[
         list[Path],
         Argument(
-            metavar="FILE...",
-            help="Release file; several are read together, as samples of one population.",
+            metavar="FILE...", help="Release file; several are read together, as samples of one population."
         ),
     ],
     prior: PriorText = None,
@@ -61,28 +60,23 @@ def infer(
     pool: Annotated[
         bool | None,
         engine_option(
+            "",
+            "Groups, or several files: let them borrow from each other; or read each for itself.",
             "--pool/--no-pool",
-            metavar="",
-            help="Groups, or several files: let them borrow from each other; or read each for itself.",
         ),
     ] = None,
     same_table: Annotated[
         bool | None,
         engine_option(
+            "",
+            "Several files: readings of one table; or of tables that share no row.",
             "--same-table/--other-tables",
-            metavar="",
-            help="Several files: readings of one table; or of tables that share no row.",
         ),
     ] = None,
-    prob: Annotated[float, output_option(metavar="P", help="Probability of the intervals.")] = 0.95,
+    prob: Annotated[float, output_option("P", "Probability of the intervals.")] = 0.95,
     output: Annotated[
         Path | None,
-        output_option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Save the draws as a NetCDF file (.nc) that ArviZ reads.",
-        ),
+        output_option("FILE", "Save the draws as a NetCDF file (.nc) that ArviZ reads.", "--output", "-o"),
     ] = None,
     plot: Plot = None,
     json: AsJson = False,
@@ -134,12 +128,10 @@ def infer(
         }
         print_json("infer", content, [output, plot])
         return
-    out = console()
-    out.print(paragraph(release.title if len(files) == 1 else posterior.about or ""))
-    out.print()
+    print_wrapped(release.title if len(files) == 1 else posterior.about or "", "")
     print_plain(str(summary))
     if engine == "auto" and not handed_on:
-        out.print(plain(f"chosen because {posterior.diagnostics.reason}"), style="dim")
+        console().print(plain(f"chosen because {posterior.diagnostics.reason}"), style="dim")
     print_written(output, plot)
 
 

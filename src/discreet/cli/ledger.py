@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,16 +12,16 @@ import typer
 from typer import Argument, Option
 
 from discreet.cli.console import (
-    console,
     guarantee_json,
     paragraph,
     plain,
     print_json,
     print_plain,
+    print_wrapped,
     print_written,
     table,
 )
-from discreet.cli.options import AsJson, Neighbors, read_budget, written_option
+from discreet.cli.options import AsJson, Neighbors, option, read_budget, written_option
 from discreet.cli.output_checks import ensure_writable
 from discreet.cli.show_result import Plot, check_picture
 from discreet.errors import UsageError
@@ -31,18 +32,9 @@ if TYPE_CHECKING:
     from discreet.ledger import Account, Ledger
     from discreet.ledger.history import Step
 
-Url = Annotated[
-    str,
-    Argument(
-        metavar="URL",
-        help="sqlite:///budget.db, or postgresql://user@host/database.",
-    ),
-]
-_PER_ANALYST = "Budget of each analyst"
-
-
-def _amount(help_: str, panel: str | None = None) -> Any:
-    return Option(metavar="NUMBER", help=help_, rich_help_panel=panel)
+Url = Annotated[str, Argument(metavar="URL", help="sqlite:///budget.db, or postgresql://user@host/database.")]
+_amount = partial(option, "NUMBER")
+_of_analyst = partial(_amount, rich_help_panel="Budget of each analyst")
 
 
 def init(
@@ -53,18 +45,17 @@ def init(
     neighbors: Neighbors = "replace",
     dataset: Annotated[
         str | None,
-        Option(
-            metavar="NAME",
-            help="Open this data set, also in a ledger that exists. Without it, the budget is that of every new one.",
+        option(
+            "NAME",
+            "Open this data set, also in a ledger that exists. Without it, the budget is that of every new one.",
         ),
     ] = None,
     renyi_share: Annotated[
-        str,
-        Option(metavar="SHARE", help="Share of delta for the Rényi filter, from 0 to 1, with --dataset."),
+        str, option("SHARE", "Share of delta for the Rényi filter, from 0 to 1, with --dataset.")
     ] = "1/2",
-    analyst_epsilon: Annotated[str | None, _amount("Privacy loss of one analyst.", _PER_ANALYST)] = None,
-    analyst_delta: Annotated[str | None, _amount("Failure probability of one.", _PER_ANALYST)] = None,
-    analyst_rho: Annotated[str | None, _amount("Zero-concentrated loss of one.", _PER_ANALYST)] = None,
+    analyst_epsilon: Annotated[str | None, _of_analyst("Privacy loss of one analyst.")] = None,
+    analyst_delta: Annotated[str | None, _of_analyst("Failure probability of one.")] = None,
+    analyst_rho: Annotated[str | None, _of_analyst("Zero-concentrated loss of one.")] = None,
     json: AsJson = False,
 ) -> None:
     """Create a ledger with a budget, or open a data set in one.
@@ -90,19 +81,19 @@ def init(
         return
     print_plain(f"Ledger {kept.id} at {kept.url}.")
     if budget is not None:
-        whose = "of any new data set" if dataset is None else f"of {plain(dataset)}"
-        console().print(paragraph(f"Budget {whose}: {budget.describe()}."))
+        whose = "of any new data set" if dataset is None else f"of {dataset}"
+        print_wrapped(f"Budget {whose}: {budget.describe()}.")
     print_plain(f"Head: {kept.head}")
 
 
 def partition(
     url: Url,
-    dataset: Annotated[str, Option(metavar="NAME", help="The data set.", show_default=False)],
+    dataset: Annotated[str, option("NAME", "The data set.", show_default=False)],
     by: Annotated[
         str,
-        Option(
-            metavar="NAME=LABEL|LABEL…",
-            help='Column, and its labels, each of which makes a part: "region=north|south".',
+        option(
+            "NAME=LABEL|LABEL…",
+            'Column, and its labels, each of which makes a part: "region=north|south".',
             show_default=False,
         ),
     ],
@@ -125,16 +116,13 @@ def partition(
     if json:
         print_json("ledger-partition", {**_facts(kept), "account": _account_json(account)})
         return
-    console().print(paragraph(f"{plain(dataset)} has {len(labels):,} parts by {plain(column)}."))
+    print_wrapped(f"{dataset} has {len(labels):,} parts by {column}.")
     print_plain(f"Head: {kept.head}")
 
 
 def show(
     url: Url,
-    dataset: Annotated[
-        str | None,
-        Option(metavar="NAME", help="Only this data set."),
-    ] = None,
+    dataset: Annotated[str | None, option("NAME", "Only this data set.")] = None,
     plot: Plot = None,
     json: AsJson = False,
 ) -> None:
@@ -157,10 +145,8 @@ def show(
         print_json("ledger-show", {**_facts(kept), "accounts": list(map(_account_json, accounts)),
                                    "charges": [step.to_json() for step in steps]})  # fmt: skip
         return
-    out = console()
     print_plain(f"Ledger {kept.id} at {kept.url}")
-    for part in (*show_accounts(accounts), *show_charges(steps)):
-        out.print(part)
+    print_wrapped(*show_accounts(accounts), *show_charges(steps))
     print_written(plot)
     print_plain(f"Head: {kept.head}")
 
@@ -168,13 +154,9 @@ def show(
 def verify(
     url: Url,
     against: Annotated[
-        list[Path] | None,
-        Option(metavar="FILE", help="Release file charged to this ledger; can be repeated."),
+        list[Path] | None, option("FILE", "Release file charged to this ledger; can be repeated.")
     ] = None,
-    head: Annotated[
-        str | None,
-        Option(metavar="HASH", help="A head that was noted earlier."),
-    ] = None,
+    head: Annotated[str | None, option("HASH", "A head that was noted earlier.")] = None,
     json: AsJson = False,
 ) -> None:
     """Check that no entry was edited, removed, inserted or moved, and that every sum holds.
@@ -197,15 +179,13 @@ def verify(
         }
         print_json("ledger-verify", content)
     else:
-        out = console()
-        out.print(f"{'Sound' if found.passed else 'NOT SOUND'}: {found.entries:,} entries were checked.")
-        for problem in found.problems:
-            out.print(f"problem: {plain(problem)}")
-        for doubt in found.unseen:
-            out.print(f"not checked: {plain(doubt)}")
-        if found.unreleased:
-            n = len(found.unreleased)
-            out.print(f"{n:,} charge{'s' if n > 1 else ''} without a release: spent all the same.")
+        print_wrapped(
+            f"{'Sound' if found.passed else 'NOT SOUND'}: {found.entries:,} entries were checked.",
+            *(f"problem: {problem}" for problem in found.problems),
+            *(f"not checked: {doubt}" for doubt in found.unseen),
+        )
+        if n := len(found.unreleased):
+            print_wrapped(f"{n:,} charge{'s' if n > 1 else ''} without a release: spent all the same.")
         print_plain(f"Head: {found.head}")
     if not found.passed:
         raise typer.Exit(4)
@@ -213,10 +193,7 @@ def verify(
 
 def export(
     url: Url,
-    output: Annotated[
-        Path | None,
-        written_option(help="File to write.", show_default="print"),
-    ] = None,
+    output: Annotated[Path | None, written_option("File to write.", show_default="print")] = None,
     json: AsJson = False,
 ) -> None:
     """Write all entries as JSON, one on each line, each with its hash."""

@@ -15,12 +15,26 @@ if TYPE_CHECKING:
     from discreet.models.base import Model as AnyModel
     from discreet.privacy.guarantees import Guarantee
 
+
+def option(metavar: str | None, text: str, *names: str, **more: Any) -> Any:
+    """Return an option: what stands for its value in the help, what it means, and names unlike its parameter's."""
+    return Option(*names, metavar=metavar, help=text, **more)
+
+
+def flag(name: str, text: str) -> Any:
+    """Return an option that takes no value."""
+    return option("", text, name)
+
+
+def written_option(text: str, **more: Any) -> Any:
+    """Return the option that names the file that a command is there to write."""
+    return option("FILE", text, "--output", "-o", **more)
+
+
 #: Options under a heading of their own in the help.
-budget_option = partial(Option, rich_help_panel="Budget")
-engine_option = partial(Option, rich_help_panel="How to compute")
-output_option = partial(Option, rich_help_panel="Output")
-#: The file that a command is there to write.
-written_option = partial(Option, "--output", "-o", metavar="FILE")
+budget_option = partial(option, rich_help_panel="Budget")
+engine_option = partial(option, rich_help_panel="How to compute")
+output_option = partial(option, rich_help_panel="Output")
 
 Data = Annotated[
     str,
@@ -29,77 +43,57 @@ Data = Annotated[
         help="File: .csv, .tsv (also .gz) or .parquet; or postgresql://user@host/database, with --table or --query.",
     ),
 ]
-Table = Annotated[
-    str | None,
-    Option(metavar="NAME", help="Table of a database."),
-]
-Query = Annotated[
-    str | None,
-    Option(metavar="SQL", help="One SELECT, run read-only in a database."),
-]
+Table = Annotated[str | None, option("NAME", "Table of a database.")]
+Query = Annotated[str | None, option("SQL", "One SELECT, run read-only in a database.")]
 ReleaseFile = Annotated[Path, Argument(metavar="FILE", help="Release file.")]
 Model = Annotated[
     str,
-    Option(
+    option(
+        "MODEL",
+        "Model, with its known constants: mean, histogram, bernoulli, normal:variance=4, "
+        '"categorical:labels=a|b|c" …, or a file that declares it: survey.toml, survey.json.',
         "--model",
         "-m",
-        metavar="MODEL",
-        help="Model, with its known constants: mean, histogram, bernoulli, normal:variance=4, "
-        '"categorical:labels=a|b|c" …, or a file that declares it: survey.toml, survey.json.',
     ),
 ]
-Bins = Annotated[
-    str | None,
-    Option(
-        metavar="N",
-        help="Number of bins of a histogram.",
-        show_default="64",
-    ),
-]
+Bins = Annotated[str | None, option("N", "Number of bins of a histogram.", show_default="64")]
 Columns = Annotated[
     list[str] | None,
-    Option(
+    option(
+        "NAME",
+        "Column; repeat it for a multivariate family. A model of several columns names its own.",
         "--column",
         "-c",
-        metavar="NAME",
-        help="Column; repeat it for a multivariate family. A model of several columns names its own.",
     ),
 ]
 Bounds = Annotated[
     list[str] | None,
-    Option(
-        metavar="LOW,HIGH",
-        help="Public bounds of a numeric column, decided without looking; repeat once per column.",
-    ),
+    option("LOW,HIGH", "Public bounds of a numeric column, decided without looking; repeat once per column."),
 ]
 BoughtBounds = Annotated[
     list[str] | None,
-    Option(
-        metavar="LOW,HIGH",
-        help="Public bounds of a numeric column, decided without looking; repeat once per column. "
+    option(
+        "LOW,HIGH",
+        "Public bounds of a numeric column, decided without looking; repeat once per column. "
         "Or quantiles:LOW,HIGH, bought with --bounds-epsilon.",
     ),
 ]
 Within = Annotated[
     list[str] | None,
-    Option(
-        metavar="LOW,HIGH",
-        help="With --bounds quantiles:LOW,HIGH: the widest that the bounds can get; once, or once per column.",
+    option(
+        "LOW,HIGH",
+        "With --bounds quantiles:LOW,HIGH: the widest that the bounds can get; once, or once per column.",
     ),
 ]
 BoundsEpsilon = Annotated[
-    str | None,
-    budget_option(
-        metavar="NUMBER",
-        help="Privacy loss of bounds that are bought, beside that of the totals.",
-    ),
+    str | None, budget_option("NUMBER", "Privacy loss of bounds that are bought, beside that of the totals.")
 ]
 FitCheck = Annotated[
     str | None,
     budget_option(
+        "SHARE",
+        "Share of the budget, such as 0.2, for counts that tell whether the column follows the model.",
         "--fit-check",
-        metavar="SHARE",
-        help="Share of the budget, such as 0.2, for counts that tell whether the column follows the model.",
     ),
 ]
 Outside = Annotated[
@@ -114,64 +108,38 @@ Neighbors = Annotated[
     Literal["replace", "add_remove"],
     Option(help="What is protected: a record's content, or also that it is there at all."),
 ]
-Epsilon = Annotated[
-    str | None,
-    budget_option(metavar="NUMBER", help="Privacy loss."),
-]
-Delta = Annotated[
-    str | None,
-    budget_option(
-        metavar="NUMBER",
-        help="Failure probability, with epsilon.",
-    ),
-]
-Rho = Annotated[
-    str | None,
-    budget_option(
-        metavar="NUMBER",
-        help="Zero-concentrated privacy loss.",
-    ),
-]
+Epsilon = Annotated[str | None, budget_option("NUMBER", "Privacy loss.")]
+Delta = Annotated[str | None, budget_option("NUMBER", "Failure probability, with epsilon.")]
+Rho = Annotated[str | None, budget_option("NUMBER", "Zero-concentrated privacy loss.")]
 #: The engines of ``infer``, by name; written out here because importing them takes longer than printing help.
 EngineName = Literal["auto", "exact", "augment", "gibbs", "plain", "grid", "tree", "naive"]
 PriorText = Annotated[
-    str | None,
-    Option(
-        metavar="PRIOR",
-        help="Conjugate prior: beta:1,1, gamma:2,0.5 …, or weak.",
-        show_default="weak",
-    ),
+    str | None, option("PRIOR", "Conjugate prior: beta:1,1, gamma:2,0.5 …, or weak.", show_default="weak")
 ]
 Records = Annotated[
     str | None,
-    Option(
-        metavar="LOW,HIGH",
-        help="Uniform prior on a private count of usable (not missing) records.",
-        show_default="flat",
+    option(
+        "LOW,HIGH", "Uniform prior on a private count of usable (not missing) records.", show_default="flat"
     ),
 ]
 MissingShare = Annotated[
     str | None,
-    Option(
-        metavar="SHARE",
-        help="Prior on missing values: a share (0.05), or a range of shares (0,0.1) or of numbers (0,40).",
+    option(
+        "SHARE",
+        "Prior on missing values: a share (0.05), or a range of shares (0,0.1) or of numbers (0,40).",
         show_default="few",
     ),
 ]
 EngineOption = Annotated[
     EngineName,
     engine_option(
-        # a line of help is too short for all the names
-        metavar="ENGINE",
-        help="auto, exact, augment, gibbs, plain or naive; auto takes the most exact one that will finish soon, "
+        "ENGINE",
+        "auto, exact, augment, gibbs, plain or naive; auto takes the most exact one that will finish soon, "
         "never the last two.",
     ),
 ]
-Draws = Annotated[
-    int,
-    engine_option(metavar="N", help="Number of draws over all chains."),
-]
-Chains = Annotated[int, engine_option(metavar="N", help="Number of chains.")]
+Draws = Annotated[int, engine_option("N", "Number of draws over all chains.")]
+Chains = Annotated[int, engine_option("N", "Number of chains.")]
 
 
 def read_seed(seed: int | None) -> int | None:
@@ -181,11 +149,9 @@ def read_seed(seed: int | None) -> int | None:
     return seed
 
 
-Seed = Annotated[
-    int | None, engine_option(metavar="N", callback=read_seed, help="Seed, for the same draws again.")
-]
-Force = Annotated[bool, Option("--force", metavar="", help="Replace an existing file.")]
-AsJson = Annotated[bool, Option("--json", metavar="", help="Print JSON instead of text.")]
+Seed = Annotated[int | None, engine_option("N", "Seed, for the same draws again.", callback=read_seed)]
+Force = Annotated[bool, flag("--force", "Replace an existing file.")]
+AsJson = Annotated[bool, flag("--json", "Print JSON instead of text.")]
 
 
 def read_model(model: str, bins: str | None = None) -> AnyModel:

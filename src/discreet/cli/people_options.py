@@ -5,95 +5,72 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Literal
 
-from typer import Option
-
+from discreet.cli.options import option
 from discreet.errors import UsageError
 
-people_option = partial(Option, rich_help_panel="People with several rows, groups and weights")
+people_option = partial(option, rich_help_panel="People with several rows, groups and weights")
 
 Unit = Annotated[
     str | None,
-    people_option(
-        metavar="NAME",
-        help="Column that tells people apart: each person, with all rows, is then one record.",
-    ),
+    people_option("NAME", "Column that tells people apart: each person, with all rows, is then one record."),
 ]
 PerUnit = Annotated[
     str | None,
     people_option(
-        metavar="RULE",
-        help="How a person's rows become one record: any, all, mean, sum, max, min, count or last.",
+        "RULE", "How a person's rows become one record: any, all, mean, sum, max, min, count or last."
     ),
 ]
 MaxRows = Annotated[
     int | None,
     people_option(
-        metavar="K",
-        help="Instead of --per-unit: at most so many rows of each person count, for a mean of rows.",
+        "K", "Instead of --per-unit: at most so many rows of each person count, for a mean of rows."
     ),
 ]
 Weights = Annotated[
-    str | None,
-    people_option(
-        metavar="NAME",
-        help="Column of survey weights, clipped to --weight-bounds; for means.",
-    ),
+    str | None, people_option("NAME", "Column of survey weights, clipped to --weight-bounds; for means.")
 ]
 WeightBounds = Annotated[
-    str | None,
-    people_option(
-        metavar="LOW,HIGH",
-        help="Public bounds of the weights, decided without looking.",
-    ),
+    str | None, people_option("LOW,HIGH", "Public bounds of the weights, decided without looking.")
 ]
 RowBounds = Annotated[
     list[str] | None,
     people_option(
-        metavar="LOW,HIGH",
-        help="What each row is clipped to before the rule; the bounds of the record unless given.",
+        "LOW,HIGH", "What each row is clipped to before the rule; the bounds of the record unless given."
     ),
 ]
 LastBy = Annotated[
-    str | None,
-    people_option(
-        metavar="NAME",
-        help="Column by which a row is the last, for --per-unit last.",
-    ),
+    str | None, people_option("NAME", "Column by which a row is the last, for --per-unit last.")
 ]
 NullUnit = Annotated[
     Literal["leave_out", "own"],
-    people_option(
-        help="Rows without a unit are left out, or each a person of its own.",
-    ),
+    people_option(None, "Rows without a unit are left out, or each a person of its own."),
 ]
 By = Annotated[
     list[str] | None,
     people_option(
-        metavar="NAME=LABEL|LABEL…",
-        help='Column that makes groups, with its labels: "region=north|south"; repeat it for more columns.',
+        "NAME=LABEL|LABEL…",
+        'Column that makes groups, with its labels: "region=north|south"; repeat it for more columns.',
     ),
 ]
 Groups = Annotated[
     Literal["private"] | None,
     people_option(
-        help="Of the column of --by that has no labels: publish those that enough people have; takes --delta.",
+        None,
+        "Of the column of --by that has no labels: publish those that enough people have; takes --delta.",
     ),
 ]
 
 MaxGroups = Annotated[
     int | None,
-    people_option(
-        metavar="G",
-        help="In at most how many groups of --by a person counts, with one record in each.",
-    ),
+    people_option("G", "In at most how many groups of --by a person counts, with one record in each."),
 ]
 
 
 Where = Annotated[
     str | None,
-    Option(
-        metavar="CONDITION",
-        help="Public filter of rows, such as \"age >= 18 and region = 'north'\"; others count as missing.",
+    option(
+        "CONDITION",
+        "Public filter of rows, such as \"age >= 18 and region = 'north'\"; others count as missing.",
     ),
 ]
 

@@ -18,6 +18,7 @@ from discreet.cli.options import (
     Neighbors,
     PriorText,
     Rho,
+    option,
     read_bounds,
     read_model,
 )
@@ -32,19 +33,16 @@ def plan(
     model: Model,
     n: Annotated[
         int | None,
-        Option(
-            metavar="N",
-            help="About how many records, or people; solved for if both a budget and --width are given.",
-        ),
+        option("N", "About how many records, or people; solved for if both a budget and --width are given."),
     ] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
     width: Annotated[
         str | None,
-        Option(
-            metavar="NUMBER",
-            help="Wanted full width of the interval: 0.04 is plus or minus 0.02. The budget is then solved for.",
+        option(
+            "NUMBER",
+            "Wanted full width of the interval: 0.04 is plus or minus 0.02. The budget is then solved for.",
         ),
     ] = None,
     mechanism: Annotated[Literal["laplace", "gaussian"], Option(help="Which noise.")] = "laplace",
@@ -52,27 +50,23 @@ def plan(
     bins: Bins = None,
     missing: Missing = "count",
     neighbors: Neighbors = "replace",
-    groups: Annotated[
-        int | None,
-        Option(metavar="N", help="Into how many groups the records fall."),
-    ] = None,
+    groups: Annotated[int | None, option("N", "Into how many groups the records fall.")] = None,
     unit: Unit = None,
     per_unit: PerUnit = None,
     max_rows: MaxRows = None,
     prior: PriorText = None,
     public: Annotated[
         list[str] | None,
-        Option(
-            metavar="NAME=NUMBER",
-            help="Rough public value of a parameter, such as mean=40; repeat it for others.",
+        option(
+            "NAME=NUMBER",
+            "Rough public value of a parameter, such as mean=40; repeat it for others.",
             rich_help_panel=_EXPECTED,
         ),
     ] = None,
     parameter: Annotated[
-        str | None,
-        Option(metavar="NAME", help="Which parameter the width is of.", show_default="the first"),
+        str | None, option("NAME", "Which parameter the width is of.", show_default="the first")
     ] = None,
-    prob: Annotated[float, Option(metavar="P", help="Probability that the interval holds.")] = 0.95,
+    prob: Annotated[float, option("P", "Probability that the interval holds.")] = 0.95,
     compare: Annotated[
         bool, Option("--compare", help="Also show other declarations under the same budget.")
     ] = False,

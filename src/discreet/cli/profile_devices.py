@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
-from discreet.cli.console import console, paragraph, plain, print_json, print_plain, print_written
-from discreet.cli.options import AsJson, Force, written_option
+from discreet.cli.console import plain, print_json, print_plain, print_wrapped, print_written
+from discreet.cli.options import AsJson, Force, option, written_option
 from discreet.cli.output_checks import ensure_output, ensure_writable
 from discreet.cli.profile_reports import public_column
 from discreet.cli.profiles import BinEdges, MechanismFile, read_bins
@@ -29,15 +29,15 @@ def estimate(
     data: Annotated[
         Path, Argument(metavar="DATA", help="CSV file of public observations, one on each line.")
     ],
-    output: Annotated[Path, written_option(help="Graph file to write.")],
-    value: Annotated[str, Option(metavar="COLUMN", help="Column with what was observed.")] = "value",
-    profile: Annotated[str, Option(metavar="COLUMN", help="Column with the profile.")] = "profile",
+    output: Annotated[Path, written_option("Graph file to write.")],
+    value: Annotated[str, option("COLUMN", "Column with what was observed.")] = "value",
+    profile: Annotated[str, option("COLUMN", "Column with the profile.")] = "profile",
     bins: BinEdges = None,
     edges: Annotated[
         Literal["complete", "chain"],
         Option(help="Which profiles must not be told apart: all pairs, or each and the next."),
     ] = "complete",
-    smoothing: Annotated[str, Option(metavar="NUMBER", help="Added to the count of every category.")] = "1",
+    smoothing: Annotated[str, option("NUMBER", "Added to the count of every category.")] = "1",
     force: Force = False,
     json: AsJson = False,
 ) -> None:
@@ -70,11 +70,9 @@ def estimate(
 
 def device(
     mechanism: MechanismFile,
-    profile: Annotated[str, Option(metavar="NAME", help="The person's profile; it stays on the device.")],
-    epsilon: Annotated[
-        str, Option(metavar="NUMBER", help="Privacy loss that all reports together may come to.")
-    ],
-    output: Annotated[Path, written_option(help="The device's own file to write, readable for its owner.")],
+    profile: Annotated[str, option("NAME", "The person's profile; it stays on the device.")],
+    epsilon: Annotated[str, option("NUMBER", "Privacy loss that all reports together may come to.")],
+    output: Annotated[Path, written_option("The device's own file to write, readable for its owner.")],
     bins: BinEdges = None,
     json: AsJson = False,
 ) -> None:
@@ -95,19 +93,15 @@ def device(
     if json:
         print_json("profiles-device", {**_amounts(made), "file": str(output)})
         return
-    for line in made.statement().splitlines():
-        console().print(paragraph(line))
+    print_wrapped(*made.statement().splitlines())
     print_written(output)
 
 
 def report(
     mechanism: MechanismFile,
     device: DeviceFile,
-    key: Annotated[
-        str,
-        Option(metavar="TEXT", help="Names the observation, such as its day: one key, one report."),
-    ],
-    value: Annotated[str, Option(metavar="VALUE", help="What was observed; - reads it from standard input.")],
+    key: Annotated[str, option("TEXT", "Names the observation, such as its day: one key, one report.")],
+    value: Annotated[str, option("VALUE", "What was observed; - reads it from standard input.")],
     json: AsJson = False,
 ) -> None:
     """Report one observation: a new report within the device's budget, or the one that its key has had.
@@ -126,7 +120,7 @@ def report(
         print_json("profiles-report", {"report": sent, **_amounts(person)})
         return
     print_plain(str(sent))
-    console().print(paragraph(_remaining(person)))
+    print_wrapped(_remaining(person))
 
 
 def _amounts(person: Reporter) -> dict[str, str | int | None]:

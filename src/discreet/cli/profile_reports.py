@@ -6,10 +6,10 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
-from discreet.cli.console import busy, console, paragraph, print_json, print_plain, print_written
-from discreet.cli.options import AsJson, Chains, Draws, Force, Seed, written_option
+from discreet.cli.console import busy, print_json, print_plain, print_wrapped, print_written
+from discreet.cli.options import AsJson, Chains, Draws, Force, Seed, option, written_option
 from discreet.cli.output_checks import ensure_output
 from discreet.cli.profiles import BinEdges, MechanismFile, read_bins
 from discreet.cli.show_result import Plot, check_picture
@@ -22,16 +22,10 @@ if TYPE_CHECKING:
 
 def privatize(
     mechanism: MechanismFile,
-    data: Annotated[
-        Path,
-        Argument(metavar="DATA", help="CSV file, a line for each observation."),
-    ],
-    output: Annotated[
-        Path,
-        written_option(help="CSV file of reports to write."),
-    ],
-    value: Annotated[str, Option(metavar="COLUMN", help="Column with what was observed.")] = "value",
-    profile: Annotated[str, Option(metavar="COLUMN", help="Column with the profile.")] = "profile",
+    data: Annotated[Path, Argument(metavar="DATA", help="CSV file, a line for each observation.")],
+    output: Annotated[Path, written_option("CSV file of reports to write.")],
+    value: Annotated[str, option("COLUMN", "Column with what was observed.")] = "value",
+    profile: Annotated[str, option("COLUMN", "Column with the profile.")] = "profile",
     bins: BinEdges = None,
     force: Force = False,
     json: AsJson = False,
@@ -66,17 +60,15 @@ def infer(
     mechanism: MechanismFile,
     reports: Annotated[Path, Argument(metavar="REPORTS", help="CSV file of reports.")],
     value: Annotated[
-        str | None,
-        Option(metavar="COLUMN", help="Column with the reports.", show_default="the only one"),
+        str | None, option("COLUMN", "Column with the reports.", show_default="the only one")
     ] = None,
     prior: Annotated[
-        str | None,
-        Option(metavar="PRIOR", help="Prior on the mix of profiles: dirichlet:1,1,1 …", show_default="flat"),
+        str | None, option("PRIOR", "Prior on the mix of profiles: dirichlet:1,1,1 …", show_default="flat")
     ] = None,
     draws: Draws = 4000,
     chains: Chains = 4,
     seed: Seed = None,
-    prob: Annotated[float, Option(metavar="P", help="Probability of the intervals.")] = 0.95,
+    prob: Annotated[float, option("P", "Probability of the intervals.")] = 0.95,
     plot: Plot = None,
     json: AsJson = False,
 ) -> None:
@@ -97,9 +89,7 @@ def infer(
     if json:
         print_json("profiles-infer", {"reports": len(seen), **summary.to_dict()}, [plot])
         return
-    out = console()
-    out.print(paragraph(f"{posterior.about}, {fitted.guarantee.describe()}"))
-    out.print()
+    print_wrapped(f"{posterior.about}, {fitted.guarantee.describe()}", "")
     print_plain(str(summary))
     print_written(plot)
 

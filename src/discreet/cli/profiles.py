@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from discreet.cli.console import busy, console, number, paragraph, plain, print_json, print_written, table
-from discreet.cli.options import AsJson, Force, written_option
+from discreet.cli.console import busy, number, plain, print_json, print_wrapped, print_written, table
+from discreet.cli.options import AsJson, Force, option, written_option
 from discreet.cli.output_checks import ensure_output
 from discreet.cli.show_result import check_picture
 from discreet.errors import UsageError
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 GraphFile = Annotated[Path, Argument(metavar="GRAPH", help="JSON file with profiles and edges.")]
 MechanismFile = Annotated[
-    Path,
-    Argument(metavar="MECHANISM", help="Mechanism file, from discreet profiles fit."),
+    Path, Argument(metavar="MECHANISM", help="Mechanism file, from discreet profiles fit.")
 ]
 #: Mechanisms by the name in their files; ``auto`` is the smooth one for the graph.
 MechanismName = Literal[
@@ -34,17 +33,17 @@ MechanismName = Literal[
 ]
 MechanismOption = Annotated[
     MechanismName,
-    Option(
-        metavar="NAME",
-        help="auto, smooth_categorical, smooth_one_bit, one_bit_cluster, one_bit_pair, randomized_response or "
+    option(
+        "NAME",
+        "auto, smooth_categorical, smooth_one_bit, one_bit_cluster, one_bit_pair, randomized_response or "
         "k_randomized_response; auto is the smooth one for the graph.",
     ),
 ]
 BinEdges = Annotated[
     str | None,
-    Option(
-        metavar="EDGES",
-        help="Edges of bins, for observations that are numbers: 0,10,20,50.",
+    option(
+        "EDGES",
+        "Edges of bins, for observations that are numbers: 0,10,20,50.",
         show_default="observations are categories",
     ),
 ]
@@ -53,14 +52,8 @@ _MOST_EDGES = 10
 
 def fit(
     graph: GraphFile,
-    epsilon: Annotated[
-        str,
-        Option(metavar="NUMBER", help="Privacy loss of one report."),
-    ],
-    output: Annotated[
-        Path,
-        written_option(help="Mechanism file to write."),
-    ],
+    epsilon: Annotated[str, option("NUMBER", "Privacy loss of one report.")],
+    output: Annotated[Path, written_option("Mechanism file to write.")],
     mechanism: MechanismOption = "auto",
     objective: Annotated[
         Literal["largest", "expected"],
@@ -86,14 +79,10 @@ def fit(
     if json:
         print_json("profiles-fit", {**_facts(fitted), "file": str(output)})
         return
-    out = console()
-    for line in fitted.statement().splitlines():
-        out.print(paragraph(line))
-    out.print(
-        paragraph(
-            f"A report is wrong with probability {number(float(fitted.corruption.mean()))} on average over the "
-            f"profiles, {number(float(fitted.corruption.max()))} for the worst."
-        )
+    print_wrapped(
+        *fitted.statement().splitlines(),
+        f"A report is wrong with probability {number(float(fitted.corruption.mean()))} on average over the "
+        f"profiles, {number(float(fitted.corruption.max()))} for the worst.",
     )
     print_written(output)
 
@@ -102,9 +91,9 @@ def audit(
     mechanism: MechanismFile,
     graph: Annotated[
         Path | None,
-        Option(
-            metavar="FILE",
-            help="Another graph with the same profiles: other edges, or how people behave now.",
+        option(
+            "FILE",
+            "Another graph with the same profiles: other edges, or how people behave now.",
             show_default="the mechanism's own",
         ),
     ] = None,
@@ -130,7 +119,7 @@ def audit(
         content.pop("epsilon", None)
         print_json("profiles-audit", {**content, "epsilon": str(fitted.epsilon)})
     elif found.worst is None:
-        console().print("The graph has no edges: nothing is promised, and nothing is hidden.")
+        print_wrapped("The graph has no edges: nothing is promised, and nothing is hidden.")
     else:
         _show_audit(fitted, found, honored=honored)
     if not honored:
@@ -138,28 +127,22 @@ def audit(
 
 
 def _show_audit(fitted: FittedMechanism, found: Audit, *, honored: bool) -> None:
-    out = console()
     rows = table("profiles", "telltale report", "epsilon")
     for edge in found.edges[:_MOST_EDGES]:
         loss = "infinite" if edge.ratio is None else f"{edge.epsilon:.6f}"
         rows.add_row(plain(f"{edge.likelier} over {edge.other}"), plain(str(edge.report)), loss)
-    out.print(rows)
+    print_wrapped(rows)
     if len(found.edges) > _MOST_EDGES:
-        out.print(f"and {len(found.edges) - _MOST_EDGES:,} more edges")
+        print_wrapped(f"and {len(found.edges) - _MOST_EDGES:,} more edges")
     from discreet.rational import plain as short
 
     verdict = "honored" if honored else "NOT honored"
-    out.print(
-        paragraph(f"Promised: epsilon = {short(fitted.epsilon)} on every edge. Exactly checked: {verdict}.")
-    )
+    print_wrapped(f"Promised: epsilon = {short(fitted.epsilon)} on every edge. Exactly checked: {verdict}.")
 
 
 def plot(
     file: Annotated[Path, Argument(metavar="FILE", help="Graph or mechanism file.")],
-    output: Annotated[
-        Path,
-        written_option(help="Picture to write: .png, .pdf or .svg."),
-    ],
+    output: Annotated[Path, written_option("Picture to write: .png, .pdf or .svg.")],
     kind: Annotated[
         Literal["spread", "costs", "flips"],
         Option(
@@ -168,8 +151,7 @@ def plot(
         ),
     ] = "spread",
     category: Annotated[
-        str | None,
-        Option(metavar="NAME", help="Category whose reports are drawn.", show_default="the last one"),
+        str | None, option("NAME", "Category whose reports are drawn.", show_default="the last one")
     ] = None,
     mechanism: MechanismOption = "auto",
     json: AsJson = False,

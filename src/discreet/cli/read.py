@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
-from discreet.cli.console import console, paragraph, print_json, print_written
+from discreet.cli.console import print_json, print_wrapped, print_written
 from discreet.cli.options import (
     AsJson,
     Bins,
     Bounds,
     Force,
+    flag,
+    option,
     read_bounds,
     read_budget,
     read_model,
@@ -33,61 +35,43 @@ def read(
         ),
     ] = None,
     model: Annotated[
-        str | None,
-        Option("--model", "-m", metavar="MODEL", help="What the numbers are about, as release takes it."),
+        str | None, option("MODEL", "What the numbers are about, as release takes it.", "--model", "-m")
     ] = None,
     value: Annotated[
-        list[str] | None,
-        Option(metavar="NAME=NUMBER", help="A published number: yes=123.4, a label, sum, count …"),
+        list[str] | None, option("NAME=NUMBER", "A published number: yes=123.4, a label, sum, count …")
     ] = None,
     noise: Annotated[
         str | None,
-        Option(
-            metavar="LAW",
-            help="laplace, gaussian, discrete_laplace, discrete_gaussian or geometric; or NAME=LAW,….",
-        ),
+        option("LAW", "laplace, gaussian, discrete_laplace, discrete_gaussian or geometric; or NAME=LAW,…."),
     ] = None,
     scale: Annotated[
         str | None,
-        Option(
-            metavar="NUMBER",
-            help="Scale of Laplace or geometric noise, sigma of Gaussian noise; or NAME=NUMBER, separated by commas.",
+        option(
+            "NUMBER",
+            "Scale of Laplace or geometric noise, sigma of Gaussian noise; or NAME=NUMBER, separated by commas.",
         ),
     ] = None,
-    records: Annotated[
-        int | None, Option(metavar="N", help="Number of records, if it is known exactly.")
-    ] = None,
+    records: Annotated[int | None, option("N", "Number of records, if it is known exactly.")] = None,
     bounds: Bounds = None,
     bins: Bins = None,
     rounded: Annotated[
-        bool,
-        Option("--rounded", metavar="", help="The numbers were rounded to integers after the noise."),
+        bool, flag("--rounded", "The numbers were rounded to integers after the noise.")
     ] = False,
     clipped: Annotated[
-        str | None,
-        Option(metavar="LOW[,HIGH]", help="Limits that they were clipped to after the noise: 0."),
+        str | None, option("LOW[,HIGH]", "Limits that they were clipped to after the noise: 0.")
     ] = None,
     truncated: Annotated[
-        str | None,
-        Option(metavar="NUMBER", help="The noise itself was at most this far from 0."),
+        str | None, option("NUMBER", "The noise itself was at most this far from 0.")
     ] = None,
-    column: Annotated[
-        str | None, Option("--column", "-c", metavar="NAME", help="Name of the column.")
-    ] = None,
-    source: Annotated[
-        str | None, Option(metavar="TEXT", help="Who published the numbers, or with what.")
-    ] = None,
-    dataset: Annotated[str | None, Option(metavar="NAME", help="Name of the data set.")] = None,
-    claims_epsilon: Annotated[
-        str | None,
-        Option(metavar="NUMBER", help="Guarantee that is claimed for them."),
-    ] = None,
-    claims_delta: Annotated[str | None, Option(metavar="NUMBER", help="With --claims-epsilon.")] = None,
+    column: Annotated[str | None, option("NAME", "Name of the column.", "--column", "-c")] = None,
+    source: Annotated[str | None, option("TEXT", "Who published the numbers, or with what.")] = None,
+    dataset: Annotated[str | None, option("NAME", "Name of the data set.")] = None,
+    claims_epsilon: Annotated[str | None, option("NUMBER", "Guarantee that is claimed for them.")] = None,
+    claims_delta: Annotated[str | None, option("NUMBER", "With --claims-epsilon.")] = None,
     claims_rho: Annotated[
-        str | None,
-        Option(metavar="NUMBER", help="Zero-concentrated guarantee that is claimed."),
+        str | None, option("NUMBER", "Zero-concentrated guarantee that is claimed.")
     ] = None,
-    output: Annotated[Path | None, written_option(help="Release file to write.")] = None,
+    output: Annotated[Path | None, written_option("Release file to write.")] = None,
     force: Force = False,
     json: AsJson = False,
 ) -> None:
@@ -131,7 +115,7 @@ def read(
     if json:
         print_json("read", {"release": release.id, "model": release.model.name}, [output])
         return
-    console().print(paragraph(release.statement()))
+    print_wrapped(release.statement())
     print_written(output)
 
 

@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
-from discreet.cli.console import busy, console, guarantee_json, paragraph, plain, print_json
+from discreet.cli.console import busy, guarantee_json, plain, print_json, print_wrapped
 from discreet.cli.options import (
     AsJson,
     Bins,
@@ -27,6 +25,8 @@ from discreet.cli.options import (
     Table,
     Within,
     budget_option,
+    flag,
+    option,
     read_bounds_or_quantiles,
     read_columns,
     read_model,
@@ -85,10 +85,7 @@ _SOON = 0.5
 def release(
     data: Data,
     model: Model,
-    output: Annotated[
-        Path | None,
-        written_option(help="Release file to write."),
-    ] = None,
+    output: Annotated[Path | None, written_option("Release file to write.")] = None,
     column: Columns = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -129,45 +126,31 @@ def release(
     where: Where = None,
     dataset: Annotated[
         str | None,
-        Option(
-            metavar="NAME",
-            help="Name of the data set, to be written into the file, and to be charged if there is a ledger.",
+        option(
+            "NAME",
+            "Name of the data set, to be written into the file, and to be charged if there is a ledger.",
         ),
     ] = None,
     unit_label: Annotated[
-        str | None,
-        Option(
-            metavar="TEXT",
-            help="Unit of the column's numbers, such as years; written into the file.",
-        ),
+        str | None, option("TEXT", "Unit of the column's numbers, such as years; written into the file.")
     ] = None,
     ledger: Annotated[
         str | None,
-        budget_option(
-            metavar="URL",
-            help="Ledger to charge before anything is released; discreet ledger init makes one.",
-        ),
+        budget_option("URL", "Ledger to charge before anything is released; discreet ledger init makes one."),
     ] = None,
-    analyst: Annotated[
-        str | None,
-        budget_option(
-            metavar="NAME",
-            help="For whom, if analysts have budgets.",
-        ),
-    ] = None,
+    analyst: Annotated[str | None, budget_option("NAME", "For whom, if analysts have budgets.")] = None,
     about: Annotated[
         Path | None,
-        Option(
-            metavar="FILE",
-            help="Public declarations for registries (.toml, .json), written into the file: curators, purpose, …",
+        option(
+            "FILE",
+            "Public declarations for registries (.toml, .json), written into the file: curators, purpose, …",
         ),
     ] = None,
     explain: Annotated[
         bool,
-        Option(
+        flag(
             "--explain",
-            metavar="",
-            help="Show the queries that would run, what leaves the engine, the noise and the cost; spend nothing.",
+            "Show the queries that would run, what leaves the engine, the noise and the cost; spend nothing.",
         ),
     ] = False,
     force: Force = False,
@@ -273,12 +256,10 @@ def release(
             },
         )
         return
-    out = console()
-    out.print(f"Wrote {plain(str(output))}: {paragraph(made.guarantee.describe())}.")
+    print_wrapped(f"Wrote {output}: {made.guarantee.describe()}.")
     if made.ledger is not None and ledger is not None:
-        out.print(paragraph(f"Charged as entry {made.ledger.sequence}{_left(ledger, dataset, analyst)}."))
-    out.print()
-    out.print(paragraph(made.statement()))
+        print_wrapped(f"Charged as entry {made.ledger.sequence}{_left(ledger, dataset, analyst)}.")
+    print_wrapped("", made.statement())
 
 
 def _warnings(made: Release) -> tuple[str, ...]:

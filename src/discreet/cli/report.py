@@ -5,25 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from discreet.cli.console import busy, print_json, print_written
-from discreet.cli.options import AsJson, PriorText, Seed
+from discreet.cli.options import AsJson, PriorText, Seed, option
 from discreet.cli.output_checks import ensure_output, load_release
 
 
 def report(
     files: Annotated[list[Path], Argument(metavar="FILE...", help="Release files.", show_default=False)],
-    output: Annotated[
-        Path, Option("--output", "-o", metavar="FILE", help="The page to write: .html.")
-    ] = Path("report.html"),
+    output: Annotated[Path, option("FILE", "The page to write: .html.", "--output", "-o")] = Path(
+        "report.html"
+    ),
     prior: PriorText = None,
-    prob: Annotated[
-        float, Option(metavar="P", help="Probability of the intervals that the page opens with.")
-    ] = 0.95,
-    title: Annotated[
-        str | None, Option(metavar="TEXT", help="Heading of the page.", show_default="the question")
-    ] = None,
+    prob: Annotated[float, option("P", "Probability of the intervals that the page opens with.")] = 0.95,
+    title: Annotated[str | None, option("TEXT", "Heading of the page.", show_default="the question")] = None,
     seed: Seed = None,
     json: AsJson = False,
 ) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Option
-
-from discreet.cli.console import busy, console, paragraph, plain, print_json, release_json, table
+from discreet.cli.console import busy, plain, print_json, print_wrapped, release_json, table
 from discreet.cli.options import (
     AsJson,
     Chains,
@@ -17,6 +15,7 @@ from discreet.cli.options import (
     Records,
     ReleaseFile,
     Seed,
+    option,
     read_missing,
     read_records,
 )
@@ -27,11 +26,11 @@ def respond(
     file: ReleaseFile,
     question: Annotated[
         list[str],
-        Option(
+        option(
+            "QUESTION",
+            "mean:rate, median:p, interval:rate:0.95 or 'event:p>0.5'; repeat it for more.",
             "--question",
             "-q",
-            metavar="QUESTION",
-            help="mean:rate, median:p, interval:rate:0.95 or 'event:p>0.5'; repeat it for more.",
         ),
     ],
     prior: PriorText = None,
@@ -81,17 +80,14 @@ def respond(
         }
         print_json("respond", content)
         return
-    out = console()
     if posterior.about is not None:
-        out.print(paragraph(posterior.about))
+        print_wrapped(posterior.about)
     answers = table("question", "answer", "expected ± Monte Carlo error")
     for text, made in zip(question, responses, strict=True):
         answer, expected = made.in_words()
         answers.add_row(plain(text), plain(answer), plain(expected))
-    out.print(answers)
-    out.print(paragraph(f"{how.engine_in_words}, {how.draws_in_words}"))
+    print_wrapped(answers, f"{how.engine_in_words}, {how.draws_in_words}")
     for text, made in zip(question, responses, strict=True):
         if made.bound is not None:
-            out.print(paragraph(f"{text}: {made.bound.describe()}"))
-    for text in warnings:
-        out.print(paragraph(f"warning: {text}"))
+            print_wrapped(f"{text}: {made.bound.describe()}")
+    print_wrapped(*(f"warning: {text}" for text in warnings))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from discreet.cli.options import budget_option
+from discreet.cli.options import budget_option, option
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.models.base import Model
 
-sampling_option = partial(Option, rich_help_panel="Research mechanisms, which release samples")
+sampling_option = partial(option, rich_help_panel="Research mechanisms, which release samples")
 
 AnyMechanism = Annotated[
     Literal[
@@ -31,7 +31,8 @@ AnyMechanism = Annotated[
         "langevin",
     ],
     budget_option(
-        help="laplace takes epsilon; gaussian takes rho, or epsilon with delta. Research mechanisms, with options of "
+        None,
+        "laplace takes epsilon; gaussian takes rho, or epsilon with delta. Research mechanisms, with options of "
         "their own: posterior-sample takes epsilon; finite-posterior takes epsilon with --parameter; "
         "renyi-posterior and statistical-query take epsilon with --order; private-metropolis takes epsilon with "
         "--steps; private-annealing takes epsilon. For models of several columns: table-posterior takes epsilon; "
@@ -42,28 +43,25 @@ AnyMechanism = Annotated[
 ReadMechanism = Annotated[
     Literal["laplace", "gaussian", "posterior-sample", "renyi-posterior"],
     budget_option(
-        help="laplace takes epsilon; gaussian takes rho, or epsilon with delta; posterior-sample takes epsilon with "
+        None,
+        "laplace takes epsilon; gaussian takes rho, or epsilon with delta; posterior-sample takes epsilon with "
         "--support; renyi-posterior takes epsilon with --order.",
     ),
 ]
 Metric = Annotated[
     Literal["absolute"] | None,
     budget_option(
-        help="A promise that fades with the distance between values, for laplace and posterior-sample.",
+        None, "A promise that fades with the distance between values, for laplace and posterior-sample."
     ),
 ]
 EpsilonPerUnit = Annotated[
     str | None,
-    budget_option(
-        metavar="NUMBER",
-        help="With --metric: privacy loss between records whose values are one unit apart.",
-    ),
+    budget_option("NUMBER", "With --metric: privacy loss between records whose values are one unit apart."),
 ]
 AnyOutside = Annotated[
     Literal["redact", "clip"] | None,
     Option(
-        help="Out-of-range values: count as the middle, or move to the nearest bound.",
-        show_default="clip",
+        help="Out-of-range values: count as the middle, or move to the nearest bound.", show_default="clip"
     ),
 ]
 AnyMissing = Annotated[
@@ -76,31 +74,25 @@ AnyMissing = Annotated[
 Prior = Annotated[
     str | None,
     sampling_option(
-        metavar="PRIOR",
-        help="Conjugate prior: beta:1,1, gamma:2,0.5 … Of finite-posterior one weight for each parameter, "
+        "PRIOR",
+        "Conjugate prior: beta:1,1, gamma:2,0.5 … Of finite-posterior one weight for each parameter, "
         "0.5,0.3,0.2, or sensitivity.",
     ),
 ]
 Samples = Annotated[
-    int | None,
-    sampling_option(
-        metavar="N",
-        help="How many draws, for the whole budget.",
-        show_default="1",
-    ),
+    int | None, sampling_option("N", "How many draws, for the whole budget.", show_default="1")
 ]
 Steps = Annotated[
     int | None,
     sampling_option(
-        metavar="N",
-        help="How many updates a private walk makes, for the whole budget; every state is released.",
+        "N", "How many updates a private walk makes, for the whole budget; every state is released."
     ),
 ]
 Support = Annotated[
     list[str] | None,
     sampling_option(
-        metavar="LOW,HIGH",
-        help="The possible values of the parameter, decided without looking; repeat once per parameter. For "
+        "LOW,HIGH",
+        "The possible values of the parameter, decided without looking; repeat once per parameter. For "
         "labels one number, the least probability of any, or LABEL=NUMBER for each; for private-gibbs, too, or "
         "COLUMN=NUMBER for each column.",
     ),
@@ -108,16 +100,16 @@ Support = Annotated[
 Parameters = Annotated[
     list[str] | None,
     sampling_option(
-        metavar="VALUES",
-        help="The possible parameters of finite-posterior, decided without looking: 0.1,0.2,0.5. Of several ones, "
+        "VALUES",
+        "The possible parameters of finite-posterior, decided without looking: 0.1,0.2,0.5. Of several ones, "
         "mean=2,variance=1, and of labels, 0.2,0.3,0.5, one option for each.",
     ),
 ]
 Impute = Annotated[
     list[str] | None,
     sampling_option(
-        metavar="VALUE",
-        help="Public value or label that stands for missing ones; for a model of several columns one for each, "
+        "VALUE",
+        "Public value or label that stands for missing ones; for a model of several columns one for each, "
         "--impute sex=f --impute age=40.",
     ),
 ]
@@ -125,23 +117,24 @@ Impute = Annotated[
 Order = Annotated[
     str | None,
     sampling_option(
-        metavar="NUMBER",
-        help="Rényi order of the guarantee, above 1; for noisy-sgd, the order of the records: public or secret.",
+        "NUMBER",
+        "Rényi order of the guarantee, above 1; for noisy-sgd, the order of the records: public or secret.",
     ),
 ]
 Mode = Annotated[
     Literal["direct", "diffused", "concentrated"] | None,
     sampling_option(
-        help="The posterior itself, records that count less, or a prior that counts more.",
+        None,
+        "The posterior itself, records that count less, or a prior that counts more.",
         show_default="diffused",
     ),
 ]
 With = Annotated[
     list[str] | None,
     sampling_option(
+        "NAME=VALUE",
+        "Further setting of the mechanism, as in Python: levels=12, evidence_epsilon=0.5, cells=256; repeat.",
         "--with",
-        metavar="NAME=VALUE",
-        help="Further setting of the mechanism, as in Python: levels=12, evidence_epsilon=0.5, cells=256; repeat.",
     ),
 ]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
-from discreet.cli.console import console, number, paragraph, print_json, table
-from discreet.cli.options import AsJson, ReleaseFile
+from discreet.cli.console import console, number, paragraph, print_json, print_wrapped, table
+from discreet.cli.options import AsJson, ReleaseFile, flag
 from discreet.cli.output_checks import load_release
 from discreet.names import shown
 
@@ -26,11 +25,7 @@ def show(
     file: ReleaseFile,
     registry: Annotated[
         bool,
-        Option(
-            "--registry",
-            metavar="",
-            help="Print what registries of private releases ask for, and what of it is not known.",
-        ),
+        flag("--registry", "Print what registries of private releases ask for, and what of it is not known."),
     ] = False,
     json: AsJson = False,
 ) -> None:
@@ -44,20 +39,13 @@ def show(
     if json:
         print_json("show", {"statement": release.statement(), "release": loads(release.to_json())})
         return
-    out = console()
-    out.print(paragraph(release.statement()))
-    facts = table("", "")
-    facts.show_header = False
-    facts.columns[1].justify = "left"
-    for name, value in _facts(release):
-        facts.add_row(name, paragraph(value))
-    out.print(facts)
+    print_wrapped(release.statement(), _listing(_facts(release)))
     if release.samples is not None:
-        out.print(_draws(release, release.samples))
+        print_wrapped(_draws(release, release.samples))
         return
     statistics = release.totals
     if release.foreign:
-        out.print(_published(release))
+        print_wrapped(_published(release))
         return
     totals = table("released total", "value", "noise scale")
     # a name that is wrapped would begin lines of its own
@@ -68,13 +56,21 @@ def show(
         totals.add_row(
             shown(name), f"{total:,.0f}" if step == 1 else number(total, float(scale)), number(float(scale))
         )
-    out.print(totals)
-    for line in _legend(release):
-        out.print(line)
+    print_wrapped(totals, *_legend(release))
     if release.fit_check is not None:
-        out.print(_counts(release, release.fit_check))
+        print_wrapped(_counts(release, release.fit_check))
     if not release.model.has_numbers and statistics.shift is not None and statistics.names[0] == "z":
-        out.print(_in_counts(release))
+        print_wrapped(_in_counts(release))
+
+
+def _listing(facts: Iterable[tuple[str, str]], title: str | None = None) -> Table:
+    """Return a table without a head: names, and what there is to say of each."""
+    made = table("", "", title=title)
+    made.show_header = False
+    made.columns[1].justify = "left"
+    for name, value in facts:
+        made.add_row(name, paragraph(value))
+    return made
 
 
 def _published(release: Release) -> Table:
@@ -228,22 +224,22 @@ def show_registry(release: Release, *, as_json: bool) -> None:
     if as_json:
         print_json("registry", found.to_dict())
         return
-    out = console()
     for section, fields in found.sections.items():
-        known = {name: value for name, value in fields.items() if value is not None}
-        if not known:
-            continue
-        made = table("", "", title=_TITLES[section])
-        made.show_header = False
-        made.columns[0].no_wrap = True
-        made.columns[1].justify = "left"
-        for name, value in known.items():
-            made.add_row(_SHORT.get(name, name).replace("_", " "), paragraph(_shown(value)))
-        out.print(made)
+        known = [
+            (_SHORT.get(name, name).replace("_", " "), _shown(value))
+            for name, value in fields.items()
+            if value is not None
+        ]
+        if known:
+            made = _listing(known, _TITLES[section])
+            made.columns[0].no_wrap = True
+            print_wrapped(made)
     if found.unknown:
-        out.print("Not known, because nobody declared it (about= in Python, --about FILE when releasing):")
+        print_wrapped(
+            "Not known, because nobody declared it (about= in Python, --about FILE when releasing):"
+        )
         for name, field in found.unknown.items():
-            out.print(f"  {name}" + ("" if field is None else f"  ({field} = …)"))
+            console().print(f"  {name}" + ("" if field is None else f"  ({field} = …)"))
 
 
 # names that would leave no room for what they name

@@ -11,8 +11,8 @@ from discreet.cli.options import output_option
 from discreet.cli.output_checks import ensure_output
 
 _HELP = "Save a picture: .png, .pdf or .svg."
-Picture = Annotated[Path | None, output_option("--output", "-o", "--plot", metavar="FILE", help=_HELP)]
-Plot = Annotated[Path | None, output_option(metavar="FILE", help=_HELP)]
+Picture = Annotated[Path | None, output_option("FILE", _HELP, "--output", "-o", "--plot")]
+Plot = Annotated[Path | None, output_option("FILE", _HELP)]
 
 
 class Result(Protocol):

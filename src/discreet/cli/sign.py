@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from discreet.cli.console import print_json, print_plain
-from discreet.cli.options import AsJson, Force, ReleaseFile
+from discreet.cli.options import AsJson, Force, ReleaseFile, option
 from discreet.cli.output_checks import ensure_output
 from discreet.errors import UsageError
 
@@ -17,18 +17,15 @@ _NEW = "--new-key office.key --name 'Statistics office'"
 
 def sign(
     file: Annotated[Path | None, Argument(metavar="FILE", help="Release file.", show_default=False)] = None,
-    key: Annotated[Path | None, Option(metavar="FILE", help="Private key to sign with.")] = None,
+    key: Annotated[Path | None, option("FILE", "Private key to sign with.")] = None,
     new_key: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Make a pair of keys first: FILE, and FILE.pub for readers."),
+        Path | None, option("FILE", "Make a pair of keys first: FILE, and FILE.pub for readers.")
     ] = None,
     name: Annotated[
-        str | None,
-        Option(metavar="TEXT", help="With --new-key: who signs, as readers of the key will see it."),
+        str | None, option("TEXT", "With --new-key: who signs, as readers of the key will see it.")
     ] = None,
     output: Annotated[
-        Path | None,
-        Option("--output", "-o", metavar="FILE", help="Signature to write.", show_default="FILE.sig"),
+        Path | None, option("FILE", "Signature to write.", "--output", "-o", show_default="FILE.sig")
     ] = None,
     force: Force = False,
     json: AsJson = False,
@@ -72,14 +69,8 @@ def sign(
 
 def verify(
     file: ReleaseFile,
-    key: Annotated[
-        list[Path],
-        Option(metavar="FILE", help="Public key that you trust; repeat it for others."),
-    ],
-    signature: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Signature to read.", show_default="FILE.sig"),
-    ] = None,
+    key: Annotated[list[Path], option("FILE", "Public key that you trust; repeat it for others.")],
+    signature: Annotated[Path | None, option("FILE", "Signature to read.", show_default="FILE.sig")] = None,
     json: AsJson = False,
 ) -> None:
     """Say who signed a release file: the holder of one of the keys that you trust, or nobody.

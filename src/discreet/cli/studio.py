@@ -5,22 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
+from discreet.cli.options import flag, option
 
 
 def studio(
-    port: Annotated[int, Option(metavar="N", help="Port on 127.0.0.1.", show_default="a free one")] = 0,
+    port: Annotated[int, option("N", "Port on 127.0.0.1.", show_default="a free one")] = 0,
     no_browser: Annotated[
-        bool, Option("--no-browser", metavar="", help="Do not open a browser; say which file to open.")
+        bool, flag("--no-browser", "Do not open a browser; say which file to open.")
     ] = False,
-    analyst: Annotated[
-        bool, Option("--analyst", metavar="", help="The analyst's pages alone: no rows come in.")
-    ] = False,
+    analyst: Annotated[bool, flag("--analyst", "The analyst's pages alone: no rows come in.")] = False,
     folder: Annotated[
         Path | None,
-        Option(
-            metavar="DIR",
-            help="Where drafts, uploads and unfinished releases are kept, for you alone.",
+        option(
+            "DIR",
+            "Where drafts, uploads and unfinished releases are kept, for you alone.",
             show_default="of your own",
         ),
     ] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import numbers
+from discreet.arguments import fill, numbers
 from discreet.decisions.base import (
     Draws,
     Event,
@@ -125,8 +125,7 @@ class DecisionTable(Utility):
         if not np.isfinite(payoffs).all():
             raise UsageError("the decision table must hold finite numbers.")
         payoffs.flags.writeable = False
-        object.__setattr__(self, "actions", actions)
-        object.__setattr__(self, "_payoffs", payoffs)
+        fill(self, actions=actions, _payoffs=payoffs)
 
     def read(self, posterior: Posterior) -> np.ndarray:
         n_states = len(self._payoffs)

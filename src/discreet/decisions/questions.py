@@ -7,20 +7,17 @@ from discreet.decisions.decisions import ZeroOne
 from discreet.decisions.loss_functions import AbsoluteError, IntervalScore, SquaredError
 from discreet.errors import UsageError
 
+_KINDS = {"mean": SquaredError, "median": AbsoluteError, "event": ZeroOne}
 _HINT = "ask mean:NAME, median:NAME, interval:NAME:0.95 or 'event:NAME>0.5'"
 
 
 def parse_question(text: str) -> Utility:
     """Return the utility whose best response answers the question."""
     kind, _, rest = (part.strip() for part in text.partition(":"))
-    if not rest or kind not in ("mean", "median", "interval", "event"):
+    if not rest or kind not in (*_KINDS, "interval"):
         raise UsageError(f"cannot read the question {text!r}.", hint=_HINT)
-    if kind == "mean":
-        return SquaredError(rest)
-    if kind == "median":
-        return AbsoluteError(rest)
-    if kind == "event":
-        return ZeroOne(rest)
+    if kind != "interval":
+        return _KINDS[kind](rest)
     name, colon, last = rest.rpartition(":")
     try:
         prob = float(last)

@@ -14,7 +14,7 @@ from discreet.arguments import FilePath, whole
 from discreet.decisions.base import Utility
 from discreet.decisions.regret_bound import SamplingBound
 from discreet.inference.diagnostics import Diagnostics
-from discreet.inference.summary import decimals_for
+from discreet.inference.summary import aligned, decimals_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -148,13 +148,10 @@ class ResponseSummary:
                     "-" if math.isnan(spread) else error,
                 ]
             )
-        widths = [max(len(row[column]) for row in cells) for column in range(3)]
         name, sign = made.question.measure
         what = "" if name == "utility" else f" (utility is {'' if sign > 0 else 'minus '}the {name})"
         lines = [f"{made.question}: {shown(made.candidate)}{what}", ""]
-        lines += [
-            f"{a.ljust(widths[0])}  {b.rjust(widths[1])}  {c.rjust(widths[2])}".rstrip() for a, b, c in cells
-        ]
+        lines += [line.rstrip() for line in aligned(cells)]
         if len(places) < len(made.candidates):
             lines.append(f"best {len(places)} of {len(made.candidates):,}")
         how = made.diagnostics

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from discreet.arguments import instance, listed, whole
@@ -34,7 +35,7 @@ class Labels:
         _check_name(self.name)
         object.__setattr__(self, "labels", read_labels(self.labels, f"column {self.name!r:.60}", least=1))
 
-    @property
+    @cached_property
     def n_labels(self) -> int:
         """How many labels there are."""
         return len(self.labels)

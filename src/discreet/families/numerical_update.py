@@ -59,7 +59,7 @@ class SumsSeen:
         """Return the log density of coordinates, up to a constant; minus infinity where it cannot be computed."""
         with np.errstate(all="ignore"):
             found = self.prior.log_density_at(x) + self.log_likelihood(self.prior.values(x))
-        return np.where(np.isnan(found), -np.inf, found)
+        return np.where(np.isfinite(found), found, -np.inf)
 
     def _mode(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return the mode of the coordinates, and a root of the inverse curvature there."""

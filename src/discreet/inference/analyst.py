@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, partial
+from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
@@ -28,9 +29,8 @@ from discreet.inference.engine import (
     TooLong,
     allowed,
     load,
-    places,
 )
-from discreet.inference.engines.registry import EngineName
+from discreet.inference.engines.registry import ENGINES, EngineName
 from discreet.inference.fit_check import FitResult, fit_result, misfit
 from discreet.inference.missing_prior import MissingPrior, expected_missing
 from discreet.inference.posterior import Posterior
@@ -166,17 +166,13 @@ def infer(
             hint="leave out records",
         )
     expected = None if missing is None else expected_missing(missing, release)
-    if release.samples is not None and (engine == "naive" or not sampled.is_read(release)):
+    if release.samples is not None and (
+        engine == "naive" or all(load(place).refusal(release) is not None for place in places(release))
+    ):
         sampled.check(engine, prior, records)
         answer, name, chains, given = sampled.answer(release), "samples", 1, None
-        how = partial(
-            Diagnostics,
-            name,
-            answer.approximation,
-            "the release holds samples",
-            answer.warnings,
-            independent=answer.independent,
-        )
+        said = (answer.approximation, "the release holds samples", answer.warnings, answer.independent)
+        how = partial(Diagnostics, name, *said)
     else:
         _check_size(release, draws, chains)
         _check_engine(release, engine)
@@ -293,6 +289,18 @@ def _check_size(release: Release, draws: int, chains: int) -> None:
     )
 
 
+def places(release: Release) -> tuple[str, ...]:
+    """Return the engines that read a release, most exact first: its model's, or those of its draws."""
+    return ENGINES[release.model.engines if release.samples is None else release.sampling_record.engines]
+
+
+def _refusal(engine: Engine, release: Release) -> str | None:
+    """Return why an engine cannot read a release, or None if it can."""
+    if release.mechanism.foreign and not engine.any_noise:
+        return "it reads discreet's own noise alone"
+    return engine.refusal(release)
+
+
 def _engines_for(release: Release, name: EngineName) -> Iterator[Engine]:
     """Yield the engine asked for, or all automatic ones, most exact first; each is imported when its turn comes."""
     for place in places(release):
@@ -307,14 +315,14 @@ def _check_engine(release: Release, name: EngineName) -> None:
         raise OutOfReachError(f"no engine reads noisy counts of {release.model.name}.")
     reasons = []
     for engine in _engines_for(release, name):
-        refusal = engine.refuses(release)
+        refusal = _refusal(engine, release)
         if refusal is None:
             return
         reasons.append(f"{engine.name} does not apply: {refusal}")
     if not reasons:
         known = ", ".join(load(place).name for place in places(release))
         reasons.append(f"{name} does not apply: {release.model.name} has {known}")
-    others = any(engine.refuses(release) is None for engine in _engines_for(release, "auto"))
+    others = any(_refusal(engine, release) is None for engine in _engines_for(release, "auto"))
     hint = (
         "use engine='auto', which takes one that does"
         if others
@@ -327,7 +335,12 @@ def _check_engine(release: Release, name: EngineName) -> None:
 def _ask(question: Question, name: EngineName) -> tuple[str, str, Answer]:
     """Return which engine answers, why, and its answer; under ``auto`` the next one if the first takes too long."""
     engine, reason = _choose(question, name)
-    _check_cost(question, engine)
+    seconds = engine.predicted_seconds(question)
+    if LONG < seconds < NEVER:  # before the work starts; what it refuses, it says itself
+        raise TooLong(
+            f"{engine.name} would take about {seconds:,.0f} s, and no engine does so much work.",
+            hint="to compare, ignoring the noise: engine='naive'",
+        )
     if name != "auto":
         with allowed(LONG):
             return engine.name, reason, engine.draw(question)
@@ -336,9 +349,7 @@ def _ask(question: Question, name: EngineName) -> tuple[str, str, Answer]:
     try:
         # nothing more if there is one to turn to before this one has done all that it may
         with _patient(
-            engine,
-            PATIENCE,
-            lambda: 0.0 if (n := following()) and not n.last_resort else LAST - PATIENCE,
+            engine, PATIENCE, lambda: 0.0 if (n := following()) and not n.last_resort else LAST - PATIENCE
         ):
             return engine.name, reason, engine.draw(question)
     except TooLong:
@@ -357,28 +368,16 @@ def _patient(
 
 def _following(question: Question, chosen: Engine) -> Engine | None:
     """Return the next automatic engine that reads the release in reasonable time, if there is one."""
-    later = False
-    for place in places(question.release):
-        if later:
-            try:
-                engine = load(place)
-            except MissingPackageError:
-                continue
-            reads = engine.automatic and engine.refuses(question.release) is None
-            if reads and engine.predicted_seconds(question) <= REASONABLE:
-                return engine
-        later = later or load(place) is chosen
+    _, *later = dropwhile(lambda place: load(place) is not chosen, places(question.release))
+    for place in later:
+        try:
+            engine = load(place)
+        except MissingPackageError:
+            continue
+        reads = engine.automatic and _refusal(engine, question.release) is None
+        if reads and engine.predicted_seconds(question) <= REASONABLE:
+            return engine
     return None
-
-
-def _check_cost(question: Question, engine: Engine) -> None:
-    """Raise before the work starts if an engine is known to take too long; what it refuses, it says itself."""
-    seconds = engine.predicted_seconds(question)
-    if LONG < seconds < NEVER:
-        raise TooLong(
-            f"{engine.name} would take about {seconds:,.0f} s, and no engine does so much work.",
-            hint="to compare, ignoring the noise: engine='naive'",
-        )
 
 
 def _choose(question: Question, name: EngineName) -> tuple[Engine, str]:
@@ -386,7 +385,7 @@ def _choose(question: Question, name: EngineName) -> tuple[Engine, str]:
     passed_over: list[str] = []
     slow: list[tuple[float, Engine]] = []
     for engine in _engines_for(question.release, name):
-        refusal, reluctance = engine.refuses(question.release), engine.reluctance(question.release)
+        refusal, reluctance = _refusal(engine, question.release), engine.reluctance(question.release)
         if name != "auto" and refusal is None:
             return engine, "asked for"
         if refusal is not None or reluctance is not None:

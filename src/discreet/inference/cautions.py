@@ -314,7 +314,7 @@ def _record_prior(question: Question) -> tuple[str, ...]:
     read, sd = round(reading[0]), reading[1]
     if question.missing is not None:
         prior, low, high = "missing", question.missing.low, question.missing.high
-        first, last = question.missing.likely()
+        first, last = question.missing.likely
         low, high = (max(low, first), min(high, last)) if first <= last else (low, high)
         gap = max(low - read, read - high, 0)
     else:

@@ -19,7 +19,6 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.errors import OutOfReachError, UsageError
-from discreet.inference.engines.registry import ENGINES
 from discreet.inference.missing_prior import MissingPrior, missing_prior
 from discreet.inference.record_prior import CountPrior, RecordPrior
 
@@ -158,17 +157,6 @@ class Engine:
     foretold: bool = False
     last_resort: bool = False
     any_noise: bool = False
-
-    def refuses(self, release: Release) -> str | None:
-        """Return why the engine cannot read a release, or None if it can."""
-        if release.mechanism.foreign and not self.any_noise:
-            return "it reads discreet's own noise alone"
-        return self.refusal(release)
-
-
-def places(release: Release) -> tuple[str, ...]:
-    """Return the engines that read a release, most exact first: its model's, or those of its draws."""
-    return ENGINES[release.model.engines if release.samples is None else release.sampling_record.engines]
 
 
 @cache

@@ -43,7 +43,10 @@ _HINT = "give a share (0.05), an interval of shares (0.0, 0.1) or of whole numbe
 class MissingPrior(ABC):
     """A prior on how many of ``n_records`` are missing, and so on the usable count from ``low`` to ``high``.
 
-    ``least`` and ``most`` are the smallest and the largest possible number of missing values.
+    ``least`` and ``most`` are the smallest and the largest possible number of missing values. ``nodes`` are a few
+    increasing usable counts, those among them where the prior peaks and changes most. ``likely`` is a range of usable
+    counts that must be looked at whatever the release says, as noise that makes a count unlikely may be outweighed by
+    a narrow prior; (1, 0) if there is none.
     """
 
     n_records: int
@@ -51,16 +54,21 @@ class MissingPrior(ABC):
     most: int = field(init=False, default=0)
     low: int = field(init=False, default=0)
     high: int = field(init=False, default=0)
+    likely: tuple[int, int] = field(init=False, default=(1, 0))
+    nodes: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        least, most = self._ends()
-        ends = {"least": least, "most": most, "low": self.n_records - most, "high": self.n_records - least}
-        for name, value in ends.items():
-            object.__setattr__(self, name, value)
+        self._span(0, self.n_records)
 
-    def _ends(self) -> tuple[int, int]:
-        """Return the smallest and the largest possible number of missing values."""
-        return 0, self.n_records
+    def _span(
+        self, least: int, most: int, likely: tuple[int, int] = (1, 0), nodes: np.ndarray | None = None
+    ) -> None:
+        """Set the ends, between which there is nothing to look at unless it is said."""
+        ends = low, high = self.n_records - most, self.n_records - least
+        nodes = np.unique(ends) if nodes is None else nodes
+        told = {"least": least, "most": most, "low": low, "high": high, "likely": likely, "nodes": nodes}
+        for name, value in told.items():
+            object.__setattr__(self, name, value)
 
     @abstractmethod
     def log_missing(self, k: np.ndarray) -> np.ndarray:
@@ -83,17 +91,13 @@ class MissingPrior(ABC):
     @property
     def log_peak(self) -> float:
         """The largest log prior."""
-        return float(np.max(self.log_mass(self.nodes())))
+        return float(np.max(self.log_mass(self.nodes)))
 
     def nearest(self, n: float, *, above: bool) -> int | None:
         """Return the possible usable count nearest to ``n`` that is at least (or at most) ``n``, if there is one."""
         if above:
             return None if n > self.high else max(ceil(n), self.low)
         return None if n < self.low else min(floor(n), self.high)
-
-    def nodes(self) -> np.ndarray:
-        """Return a few increasing usable counts, those among them where the prior peaks and changes most."""
-        return np.unique([self.low, self.high])
 
     def between(self, edges: np.ndarray) -> np.ndarray:
         """Return the mass of the usable counts between half-integers, up to a constant: that of the middle one each.
@@ -103,13 +107,6 @@ class MissingPrior(ABC):
         middle = np.floor(edges[:-1] + 0.5 * np.diff(edges) + 1e-9)
         log_mass = self.log_mass(np.clip(middle, self.low, self.high)) + np.log(np.diff(edges))
         return np.exp(log_mass - log_mass.max())
-
-    def likely(self) -> tuple[int, int]:
-        """Return usable counts that must be looked at whatever the release says; (1, 0) if there are none.
-
-        Noise that makes a count unlikely may be outweighed by a narrow prior; never by a wide one.
-        """
-        return 1, 0
 
 
 @dataclass(frozen=True)
@@ -133,6 +130,10 @@ class FewMissing(MissingPrior):
         return f"few expected (none with probability {self.none:g}, else a few or any share)"
 
 
+#: The default in words.
+FEW_WORDS = FewMissing(0).describe()
+
+
 @dataclass(frozen=True)
 class ShareMissing(MissingPrior):
     """Each record is missing with a known probability: k is binomial."""
@@ -146,21 +147,15 @@ class ShareMissing(MissingPrior):
         log_ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
         return np.where(inside, log_ways + xlogy(k, self.share) + xlog1py(n - k, -self.share), -np.inf)
 
-    def _ends(self) -> tuple[int, int]:
-        return self.n_records if self.share == 1 else 0, 0 if self.share == 0 else self.n_records
-
-    def nodes(self) -> np.ndarray:
-        low, high = self.likely()
-        return np.unique(np.round(np.concatenate([np.linspace(low, high, 65), [self._mode]])))
-
-    @property
-    def _mode(self) -> int:
-        return self.n_records - min(int(self.share * (self.n_records + 1)), self.n_records)
-
-    def likely(self) -> tuple[int, int]:
+    def __post_init__(self) -> None:
+        n, share = self.n_records, self.share
+        least, most = n if share == 1 else 0, 0 if share == 0 else n
+        mode = n - min(int(share * (n + 1)), n)
         # the binomial falls by e^-30 within this distance, beyond its own steps
-        reach = 8 * (self.n_records * self.share * (1 - self.share)) ** 0.5 + 30
-        return max(floor(self._mode - reach), self.low), min(ceil(self._mode + reach), self.high)
+        reach = 8 * (n * share * (1 - share)) ** 0.5 + 30
+        low, high = max(floor(mode - reach), n - most), min(ceil(mode + reach), n - least)
+        nodes = np.unique(np.round(np.concatenate([np.linspace(low, high, 65), [mode]])))
+        self._span(least, most, (low, high), nodes)
 
     def describe(self) -> str:
         return f"each record with probability {self.share:g}"
@@ -176,8 +171,8 @@ class MissingBetween(MissingPrior):
     def log_missing(self, k: np.ndarray) -> np.ndarray:
         return np.where((k >= self.fewest) & (k <= self.largest), 0.0, -np.inf)
 
-    def _ends(self) -> tuple[int, int]:
-        return self.fewest, self.largest
+    def __post_init__(self) -> None:
+        self._span(self.fewest, self.largest)
 
     def describe(self) -> str:
         return f"every number from {self.fewest} to {self.largest} alike"
@@ -195,17 +190,14 @@ class WeightedMissing(MissingPrior):
         with np.errstate(divide="ignore"):
             return np.where(inside, np.log(self.weights[np.where(inside, k, 0).astype(np.int64)]), -np.inf)
 
-    def _ends(self) -> tuple[int, int]:
+    def __post_init__(self) -> None:
         possible = np.flatnonzero(self.weights)
-        return int(possible[0]), int(possible[-1])
+        some = possible[:: -(-possible.size // _MOST_NODES)]
+        nodes = self.n_records - np.unique([*some, int(np.argmax(self.weights)), possible[-1]])[::-1]
+        self._span(int(possible[0]), int(possible[-1]), nodes=nodes)
 
     def nearest(self, n: float, *, above: bool) -> int | None:
         return nearest_of(self.n_records - np.flatnonzero(self.weights)[::-1], n, above)
-
-    def nodes(self) -> np.ndarray:
-        possible = np.flatnonzero(self.weights)
-        some = possible[:: -(-possible.size // _MOST_NODES)]
-        return self.n_records - np.unique([*some, int(np.argmax(self.weights)), possible[-1]])[::-1]
 
     def between(self, edges: np.ndarray) -> np.ndarray:
         # weights may sit on single numbers, so each is summed

@@ -24,7 +24,6 @@ from discreet.inference.summary import (
     axes_of,
     decimals_for,
     is_symmetric,
-    read_labels,
     sd_name,
     tails,
 )
@@ -113,7 +112,7 @@ class Posterior(RowQuestions):
         if self.n_chains < 1 or n_draws % self.n_chains:
             raise UsageError(f"{n_draws} draws do not divide into n_chains={self.n_chains} chains.")
         object.__setattr__(self, "draws", draws)
-        object.__setattr__(self, "labels", read_labels(self.labels, draws) if self.labels else {})
+        object.__setattr__(self, "labels", _read_labels(self.labels, draws) if self.labels else {})
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
@@ -364,6 +363,21 @@ class Posterior(RowQuestions):
             parts.append(f"{name} {middle:.{d}f} ({low:.{d}f} to {high:.{d}f})")
         how = self.diagnostics
         return f"<Posterior of {', '.join(parts)}; {how.engine}, {how.draws_in_words}>"
+
+
+def _read_labels(
+    labels: Mapping[str, Sequence[Any]], draws: Mapping[str, np.ndarray]
+) -> dict[str, tuple[Any, ...]]:
+    """Read the labels of parameters, one list for all axes of one or one for each, and raise if they do not fit."""
+    read = {}
+    for name, words in labels.items():
+        shape = draws[name].shape[1:] if name in draws else ()
+        nested = words and not isinstance(words[0], str) and isinstance(words[0], Sequence)
+        read[name] = tuple(tuple(map(str, axis)) for axis in words) if nested else tuple(map(str, words))
+        axes = read[name] if nested else [read[name]] * len(shape)
+        if not axes or tuple(map(len, axes)) != shape:
+            raise UsageError(f"{len(words)} labels do not fit the draws of {name}.")
+    return read
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:

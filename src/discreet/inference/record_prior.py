@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class RecordPrior:
     low: int = 0
     high: int | None = None
     weights: np.ndarray | None = None
+    #: Counts that must be looked at whatever the release says: none.
+    likely: ClassVar[tuple[int, int]] = (1, 0)
 
     def log_mass(self, n: np.ndarray) -> np.ndarray:
         """Return the log prior of counts inside [low, high], up to a constant."""
@@ -37,15 +39,12 @@ class RecordPrior:
         """The largest log prior."""
         return 0.0 if self.weights is None else float(np.log(self.weights.max()))
 
+    @property
     def nodes(self) -> np.ndarray:
-        """Return a few increasing counts, those among them where the prior peaks."""
+        """A few increasing counts, those among them where the prior peaks."""
         if self.weights is None:
             return np.unique([self.low] if self.high is None else [self.low, self.high])
         return self.low + np.unique([0, int(np.argmax(self.weights)), self.weights.size - 1])
-
-    def likely(self) -> tuple[int, int]:
-        """Return counts that must be looked at whatever the release says: none."""
-        return 1, 0
 
     def nearest(self, n: float, *, above: bool) -> int | None:
         """Return the possible count nearest to ``n`` that is at least (or at most) ``n``, if there is one."""

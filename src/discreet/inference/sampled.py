@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.artifact import Release, Samples
 from discreet.errors import EngineError, UsageError
-from discreet.inference.engine import Answer, load, places
+from discreet.inference.engine import Answer
 
 # draws that stand for a few with weights
 _WEIGHTED = 1000
@@ -20,11 +20,6 @@ _WORDS = {
     "steps": "{} steps",
     "step_size": "step size {}",
 }
-
-
-def is_read(release: Release) -> bool:
-    """Tell whether an engine reads the samples of a release for what they say of the records behind them."""
-    return any(load(place).refusal(release) is None for place in places(release))
 
 
 def check(engine: str, prior: object, records: object) -> None:

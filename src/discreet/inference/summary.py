@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -109,7 +109,7 @@ class Summary:
 
     def __str__(self) -> str:
         table = self._table()
-        lines = _aligned(table)
+        lines = aligned(table)
         said = [one_line(self.diagnostics.headline), ""] if self.diagnostics.headline else []
         left_out = len(self.rows) - len(self._shown())
         if left_out:
@@ -119,9 +119,9 @@ class Summary:
             lines = [*self._quantile_lines(table[0][3:5]), *few]
         if self.labels:
             chosen = [[row.name, row.label, f"{row.probability:.3f}"] for row in self.labels]
-            lines += ["", *_aligned([["", "most probable", "probability"], *chosen])]
+            lines += ["", *aligned([["", "most probable", "probability"], *chosen])]
         if self.table:
-            lines += ["", f"{_OF_TABLE}:", *_aligned([table[0][:5], *self._own()])]
+            lines += ["", f"{_OF_TABLE}:", *aligned([table[0][:5], *self._own()])]
         return "\n".join([*said, *lines, "", *self._notes()])
 
     def to_html(self, about: str | None = None) -> str:
@@ -208,13 +208,14 @@ class Summary:
         ]
         many = len(self.rows) > _FEW_BINS
         more = [f"probabilities of {len(self.rows):,} bins: summary.rows, or plot()"] if many else []
-        return [*_aligned([["quantile", "median bin", *ends], *found]), *more]
+        return [*aligned([["quantile", "median bin", *ends], *found]), *more]
 
     # the table is what anybody at a prompt wants to see
     __repr__ = __str__
 
 
-def _aligned(table: list[list[str]]) -> list[str]:
+def aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """Align a table as lines: the first column to the left, all others to the right."""
     widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
     return [
         "  ".join(
@@ -266,20 +267,6 @@ def _numbers(row: SummaryRow, units: Units) -> dict[str, Any]:
 
 def _json_safe(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def read_labels(
-    labels: Mapping[str, Sequence[Any]], draws: Mapping[str, np.ndarray]
-) -> dict[str, tuple[Any, ...]]:
-    """Read the labels of parameters, one list for all axes of one or one for each, and raise if they do not fit."""
-    read = {}
-    for name, words in labels.items():
-        nested = words and not isinstance(words[0], str) and isinstance(words[0], Sequence)
-        read[name] = tuple(tuple(map(str, axis)) for axis in words) if nested else tuple(map(str, words))
-        axes = axes_of(read[name], draws[name].ndim - 1) if name in draws else []
-        if not axes or [len(axis) for axis in axes] != list(draws[name].shape[1:]):
-            raise UsageError(f"{len(words)} labels do not fit the draws of {name}.")
-    return read
 
 
 def axes_of(words: Sequence[Any], n_axes: int) -> list[Sequence[str]]:

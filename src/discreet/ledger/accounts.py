@@ -252,7 +252,7 @@ def opened_before(
             f"the data set {dataset!r} is open with another budget, and budgets cannot be changed.",
             hint=f"its budget is {in_words(found[0].budget.budgets())}",
         )
-    return Account(dataset, None, found[0], found[1])
+    return Account(dataset, None, *found[:2])
 
 
 def _asked(terms: Terms) -> tuple[Countable, Fraction]:

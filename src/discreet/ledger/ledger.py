@@ -36,8 +36,8 @@ from discreet.ledger.filters import (
 from discreet.ledger.hash_chain import Entry, read_entry
 from discreet.ledger.partitions import part_of, read_partition
 from discreet.ledger.store import EVERYBODY, Head, Session, Store
+from discreet.privacy.composition import GroupKey
 from discreet.privacy.guarantees import Guarantee
-from discreet.privacy.parallel import GroupKey
 from discreet.rational import Number
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class Ledger:
             if found is None:
                 raise unknown(session, dataset)
             if analyst is None:
-                return Account(dataset, None, found[0], found[1])
+                return Account(dataset, None, *found[:2])
             if found[2] is None:
                 raise UsageError(f"analysts of the data set {dataset!r} have no budgets of their own.")
             own = session.account(dataset, checked_name(analyst, "analyst"))

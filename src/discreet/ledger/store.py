@@ -115,11 +115,9 @@ class Store:
 
     def create(self) -> None:
         """Make the tables unless they are there."""
-        with explained(self.name, self._patience), self._connect() as connection:
-            connection = connection.execution_options(discreet_writes=True)
-            with connection.begin():
-                Session(connection, self.name).alone()
-                _METADATA.create_all(connection)
+        with self.writing() as session:
+            session.alone()
+            session.create_tables()
 
     def exists(self) -> bool:
         """Tell whether there is a ledger; make nothing, and raise if only a part of one is left."""
@@ -198,6 +196,10 @@ class Session:
         if self._connection.dialect.name == "postgresql":
             self._connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
 
+    def create_tables(self) -> None:
+        """Make the tables unless they are there."""
+        _METADATA.create_all(self._connection)
+
     def is_empty(self) -> bool:
         """Tell whether no ledger was begun yet; raise if there are entries but no head."""
         if self._connection.execute(sa.select(_HEAD.c.id)).first() is not None:
@@ -245,8 +247,7 @@ class Session:
 
     def account(self, dataset: str, analyst: str = EVERYBODY) -> tuple[Terms, Totals, Any] | None:
         """Return an account's terms, its totals, and the terms of its analysts as JSON."""
-        c = _ACCOUNTS.c
-        query = sa.select(c.terms, c.totals).where(c.dataset == dataset, c.analyst == analyst)
+        query = sa.select(_ACCOUNTS.c.terms, _ACCOUNTS.c.totals).where(_whose(dataset, analyst))
         row = self._connection.execute(query).first()
         return None if row is None else _read_account(*row)
 
@@ -264,15 +265,19 @@ class Session:
 
     def set_terms(self, dataset: str, analyst: str, terms: Terms, per_analyst: Terms | None) -> None:
         """Write new terms of an account, which differ in their partitions alone."""
-        c = _ACCOUNTS.c
-        change = _ACCOUNTS.update().where(c.dataset == dataset, c.analyst == analyst)
-        self._connection.execute(change, {"terms": _terms_text(terms, per_analyst)})
+        self._connection.execute(
+            _ACCOUNTS.update().where(_whose(dataset, analyst)), {"terms": _terms_text(terms, per_analyst)}
+        )
 
     def set_totals(self, dataset: str, analyst: str, totals: Totals) -> None:
         """Write new totals of an account."""
-        c = _ACCOUNTS.c
-        change = _ACCOUNTS.update().where(c.dataset == dataset, c.analyst == analyst)
-        self._connection.execute(change, {"totals": canonical(totals.to_json())})
+        self._connection.execute(
+            _ACCOUNTS.update().where(_whose(dataset, analyst)), {"totals": canonical(totals.to_json())}
+        )
+
+
+def _whose(dataset: str, analyst: str) -> sa.ColumnElement[bool]:
+    return sa.and_(_ACCOUNTS.c.dataset == dataset, _ACCOUNTS.c.analyst == analyst)
 
 
 def _terms_text(terms: Terms, per_analyst: Terms | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +53,13 @@ class Verification:
 
 
 class _Replay:
-    """Reads the entries again, and keeps the books that they imply."""
+    """Reads the entries again, keeps the books that they imply, and looks for the charges and the head asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: set[int], head: str | None) -> None:
+        self.wanted, self.head = wanted, head
+        self.at_head = -1
+        self.charges: dict[int, tuple[str, str | None]] = {}
+        self.released: dict[int, list[Any]] = {}
         self.problems: list[str] = []
         self.n_entries = 0
         self.last: Entry | None = None
@@ -75,6 +79,10 @@ class _Replay:
         if sequence != self.n_entries:
             self.note(f"entry {self.n_entries} is missing: entry {sequence} comes in its place.")
         self.n_entries = sequence + 1
+        if stored == self.head:
+            self.at_head = sequence
+        if sequence in self.wanted:
+            self.charges[sequence] = stored, None
         try:
             entry = read_entry(body)
         except LedgerError:
@@ -92,6 +100,8 @@ class _Replay:
         elif entry.ledger != self.ledger:
             self.note(f"entry {sequence} belongs to another ledger.")
         self.last, self.last_hash = entry, stored
+        if sequence in self.wanted:
+            self.charges[sequence] = stored, entry.content.get("where")
         said = entry.content.get("charge") if entry.kind == "released" else None
         if said != charge:
             self.note(f"entry {sequence} is filed under another charge than it names.")
@@ -144,11 +154,16 @@ class _Replay:
         if content["charge"] not in self.open_charges:
             self.note(f"entry {sequence} is for a charge that is not there, or was released before.")
         self.open_charges.pop(content["charge"], None)
-        self.releases |= {one["id"] for one in content["releases"]}
+        self._list(content)
 
     def _derived(self, sequence: int, content: Mapping[str, Any]) -> None:
         if content["from"] not in self.releases:
             self.note(f"entry {sequence} is for a file made from a release that is not there.")
+        self._list(content)
+
+    def _list(self, content: Mapping[str, Any]) -> None:
+        if content["charge"] in self.wanted:
+            self.released.setdefault(content["charge"], []).extend(content["releases"])
         self.releases |= {one["id"] for one in content["releases"]}
 
     def compare(self, head: Head, accounts: Iterable[tuple[str, str, Terms, Totals, Any]]) -> None:
@@ -163,14 +178,26 @@ class _Replay:
         for key in sorted(kept.keys() | self.accounts.keys()):
             implied = self.accounts.get(key)
             per = self.analysts.get(key[0]) if key[1] == EVERYBODY else None
-            if implied is None or kept.get(key) != (*_filled(implied), per and per.to_json()):
+            if implied is None or kept.get(key) != (*implied, per and per.to_json()):
                 whose = f"the data set {key[0]!r}" + (f" for the analyst {key[1]!r}" if key[1] else "")
                 self.note(f"the running totals of {whose} are not what its entries add up to.")
 
-
-def _filled(account: tuple[Terms, Totals]) -> tuple[Terms, Totals]:
-    terms, totals = account
-    return terms, replace(totals, curves=totals.curves if totals.charges else ())
+    def place_of(self, release: Release) -> int | str:
+        """Return the entry that a release file was charged by, or what the ledger has against the file."""
+        stamp = release.ledger
+        if stamp is None:
+            return "it was not charged to any ledger"
+        if stamp.id != self.ledger:
+            return "it was charged to another ledger, or this one was rewritten"
+        stored, where = self.charges.get(stamp.sequence, (None, None))
+        if stored != stamp.charge:
+            return f"its charge, entry {stamp.sequence}, is missing or was rewritten"
+        known = {"id": release.id, "sha256": json.loads(release.to_json())["sha256"]}
+        if known not in self.released.get(stamp.sequence, ()):
+            return "the ledger does not list this release under its charge"
+        if where is not None and where != release.where:
+            return "it was charged for a part of the rows, and is about others"
+        return stamp.sequence
 
 
 def verify(
@@ -183,124 +210,53 @@ def verify(
     """Check a ledger; see :meth:`Ledger.verify`."""
     if head is not None:
         text(head, "head")
-    against = listed(against, "against", "a list of releases or paths")
-    claims = [_claim(one) for one in against]
-    replay = _Replay()
-    wanted = {claim["sequence"] for claim in claims if claim["sequence"] is not None}
-    charges: dict[int, tuple[str, str | None]] = {}
-    releases: dict[int, list[Any]] = {}
-    places: dict[str, int] = {}
+    claims = [_claim(one) for one in listed(against, "against", "a list of releases or paths")]
+    replay = _Replay({made.ledger.sequence for _, made in claims if made.ledger}, head and head.lower())
     # writers may append while the pages are read; the last of them, the head and the totals are read in one moment
     for row in store.entries():
         replay.take(*row)
-        _keep(row, wanted, charges, releases, places, head)
     with store.reading() as session:
         while rows := session.page(replay.n_entries - 1):
             for row in rows:
                 replay.take(*row)
-                _keep(row, wanted, charges, releases, places, head)
         now = session.head()
         replay.compare(now, session.accounts())
-    problems, anchored = replay.problems, -1
-    for claim in claims:
-        problem = _disputed(claim, replay.ledger, charges, releases)
-        if problem is None:
-            anchored = max(anchored, claim["sequence"])
+    problems, anchored = replay.problems, replay.at_head
+    for name, made in claims:
+        place = replay.place_of(made)
+        if isinstance(place, str):
+            problems.append(f"{name}: {place}.")
         else:
-            problems.append(f"{claim['name']}: {problem}.")
-    if head is not None:
-        if head.lower() in places:
-            anchored = max(anchored, places[head.lower()])
-        else:
-            problems.append(
-                "the head that was given is no entry of this ledger: its tail was cut off, or it was rewritten."
-            )
+            anchored = max(anchored, place)
+    if head is not None and replay.at_head < 0:
+        problems.append(
+            "the head that was given is no entry of this ledger: its tail was cut off, or it was rewritten."
+        )
     sealed = _seal_problem(now, key, replay.sealed)
     if sealed:
         problems.append(sealed)
-    shown = problems[:_MOST_PROBLEMS]
-    if len(problems) > len(shown):
-        shown.append(f"there are {len(problems) - len(shown)} more problems.")
+    if len(problems) > _MOST_PROBLEMS:
+        problems[_MOST_PROBLEMS:] = [f"there are {len(problems) - _MOST_PROBLEMS} more problems."]
     return Verification(
         ledger=replay.ledger,
         entries=replay.n_entries,
         head=replay.last_hash if replay.last else None,
         anchored=anchored,
-        problems=tuple(shown),
+        problems=tuple(problems),
         unseen=_unseen(anchored, replay.n_entries - 1, sealed=key is not None and not sealed),
         unreleased=tuple(replay.open_charges),
     )
 
 
-def _keep(
-    row: tuple[int, str, int | None, str],
-    wanted: set[int],
-    charges: dict[int, tuple[str, str | None]],
-    releases: dict[int, list[Any]],
-    places: dict[str, int],
-    head: str | None,
-) -> None:
-    """Keep what the anchors will be compared with."""
-    sequence, stored, charge, body = row
-    if sequence in wanted:
-        charges[sequence] = stored, _filter_of(body)
-    if charge in wanted or (wanted and '"kind":"derived"' in body):
-        try:
-            content = read_entry(body).content
-            releases.setdefault(content["charge"], []).extend(content["releases"])
-        except (DiscreetError, KeyError, TypeError):
-            return
-    if head is not None and stored == head.lower():
-        places[stored] = sequence
-
-
-def _filter_of(body: str) -> str | None:
-    """Return the public filter that a charge was made for, if it is about a part of the rows."""
-    try:
-        return read_entry(body).content.get("where")
-    except DiscreetError:
-        return None
-
-
-def _claim(release: Release | str | Path) -> dict[str, Any]:
-    """Return what a release file says about its charge."""
+def _claim(release: Release | str | Path) -> tuple[str, Release]:
+    """Return what to call a release, and the release."""
     from discreet.artifact.release import Release
 
     if not isinstance(release, Release | str | Path):
         raise UsageError(f"against must be releases or their paths, got {type(release).__name__:.40}.")
-    name = str(release) if isinstance(release, str | Path) else f"the release {release.id}"
-    made = release if isinstance(release, Release) else Release.load(release)
-    stamp = made.ledger
-    return {
-        "name": name,
-        "id": made.id,
-        "sha256": json.loads(made.to_json())["sha256"],
-        "ledger": None if stamp is None else stamp.id,
-        "sequence": None if stamp is None else stamp.sequence,
-        "charge": None if stamp is None else stamp.charge,
-        "where": made.where,
-    }
-
-
-def _disputed(
-    claim: Mapping[str, Any],
-    ledger: str | None,
-    charges: Mapping[int, tuple[str, str | None]],
-    releases: Mapping[int, Sequence[Any]],
-) -> str | None:
-    """Return what the ledger has against a release file."""
-    if claim["sequence"] is None:
-        return "it was not charged to any ledger"
-    if claim["ledger"] != ledger:
-        return "it was charged to another ledger, or this one was rewritten"
-    stored, where = charges.get(claim["sequence"], (None, None))
-    if stored != claim["charge"]:
-        return f"its charge, entry {claim['sequence']}, is missing or was rewritten"
-    if {"id": claim["id"], "sha256": claim["sha256"]} not in releases.get(claim["sequence"], ()):
-        return "the ledger does not list this release under its charge"
-    if where is not None and where != claim["where"]:
-        return "it was charged for a part of the rows, and is about others"
-    return None
+    if isinstance(release, Release):
+        return f"the release {release.id}", release
+    return str(release), Release.load(release)
 
 
 def _seal_problem(head: Head, key: bytes | None, sealed: bool) -> str | None:

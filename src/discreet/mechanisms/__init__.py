@@ -14,8 +14,7 @@ from discreet.mechanisms.private_annealing import PrivateAnnealing
 from discreet.mechanisms.private_gibbs import PrivateGibbs
 from discreet.mechanisms.private_metropolis import PrivateMetropolis
 from discreet.mechanisms.quantile import PrivateQuantiles
-from discreet.mechanisms.renyi_posterior import RenyiPosterior
-from discreet.mechanisms.statistical_query import StatisticalQuery
+from discreet.mechanisms.renyi_posterior import RenyiPosterior, StatisticalQuery
 from discreet.mechanisms.table_posterior import TablePosterior
 from discreet.privacy.costs.chain_updates import WorstCaseRejection
 

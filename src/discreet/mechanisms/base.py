@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
-from discreet.arguments import Constructed, fill, whole
+from discreet.arguments import Constructed, fill, refilled, whole
 from discreet.artifact import Record, Samples, Statistics
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
@@ -24,10 +24,11 @@ from discreet.families.base import Family
 from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
-from discreet.privacy import Guarantee
+from discreet.privacy import ApproxDP, Guarantee, MetricDP, PureDP
+from discreet.privacy.costs.scored_points import ScoredPoints
+from discreet.privacy.guarantees import pure_or_approx
+from discreet.privacy.metric.per_unit import PerUnit
 from discreet.samplers.secure import RandomSource
-
-__all__ = ["Mechanism", "RandomSource", "Totals", "conjugate_family", "read_samples"]
 
 _T = TypeVar("_T")
 
@@ -102,12 +103,15 @@ class Mechanism(metaclass=Constructed):
         the release, if it follows from the declarations alone; otherwise :meth:`plan` will return it.
         """
 
-    @abstractmethod
     def plan(self, model: Any, domain: Domain, n_records: Any, layout: Layout | None = None, /) -> Record:
         """Return the public record of the release, or refuse because of the public number of records.
 
-        ``n_records`` is None under ``add_remove``, where it is not public.
+        ``n_records`` is None under ``add_remove``, where it is not public. Where it does not matter, :meth:`check`
+        returns the record.
         """
+        record = self.check(model, domain, layout)
+        assert record is not None
+        return record
 
     def explained(self, layout: Layout | None) -> list[str]:
         """Say what makes the release private, as far as it follows from the declarations, line by line."""
@@ -125,6 +129,28 @@ class Mechanism(metaclass=Constructed):
     ) -> Sequence[Statistics | Samples]:
         """Draw so many releases of the same data, which audits compare; :meth:`draw` is one of them."""
         return [self.draw(record, data, source) for _ in range(times)]
+
+
+class Priced(Mechanism):
+    """A mechanism whose budget is an epsilon between any two neighbors, or one per unit of their distance."""
+
+    budget: Fraction | PerUnit
+    delta: Fraction | None = None
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The price between any two neighbors, at most."""
+        return self.budget.whole if isinstance(self.budget, PerUnit) else self.budget
+
+    def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> Self:
+        if not isinstance(self.budget, PerUnit):
+            return self
+        return refilled(self, budget=self.budget.within(model, domain, neighbors))
+
+    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP | MetricDP:
+        if isinstance(self.budget, PerUnit):
+            return self.budget.guarantee(neighbors)
+        return pure_or_approx(self.budget, self.delta, neighbors=neighbors)
 
 
 @dataclass(frozen=True, repr=False)
@@ -166,6 +192,14 @@ def conjugate_family(mechanism: Any, model: Model) -> Family:
     family = model.require(Family, f"{type(mechanism).__name__} samples a family")
     family.check_prior(mechanism.prior)
     return family
+
+
+def draw_points(
+    points: ScoredPoints, temperature: Fraction, samples: int, totals: Totals, source: RandomSource
+) -> Samples:
+    """Draw from the tempered posterior on public points, exactly."""
+    distribution = points.distribution(totals.features(), totals.n_records, temperature)
+    return Samples.of(points.at([source.exponential(distribution) for _ in range(samples)]), "exact")
 
 
 def read_samples(samples: Any) -> int:

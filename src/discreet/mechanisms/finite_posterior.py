@@ -14,7 +14,7 @@ from discreet.artifact.records.finite_posterior import FinitePosteriorRecord
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.mechanisms.base import Mechanism, RandomSource, Totals, read_samples
+from discreet.mechanisms.base import Mechanism, RandomSource, Totals, draw_points, read_samples
 from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.privacy import PureDP
@@ -119,14 +119,6 @@ class FinitePosterior(Mechanism):
         return PureDP(self.budget, neighbors=neighbors)
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> FinitePosteriorRecord:
-        return self._record(model, domain)
-
-    def plan(
-        self, model: Model, domain: Domain, n_records: int, layout: Layout | None = None
-    ) -> FinitePosteriorRecord:
-        return self._record(model, domain)
-
-    def _record(self, model: Model, domain: Domain) -> FinitePosteriorRecord:
         family = model.require(Family, f"{type(self).__name__} samples a family")
         points = self._points(family, domain)
         needed = points.range()
@@ -156,10 +148,7 @@ class FinitePosterior(Mechanism):
 
     def draw(self, record: FinitePosteriorRecord, totals: Totals, source: RandomSource) -> Samples:
         points = record.scored_points(totals.family, totals.domain)
-        temperature = record.parameters["temperature"]
-        distribution = points.distribution(totals.features(), totals.n_records, temperature)
-        chosen = [source.exponential(distribution) for _ in range(self.samples)]
-        return Samples.of({name: values[chosen] for name, values in points.points.items()}, "exact")
+        return draw_points(points, record.parameters["temperature"], self.samples, totals, source)
 
 
 def _subset(points: ParameterSet, kept: np.ndarray) -> ParameterSet:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from discreet.artifact.possible_totals import WIDEST_NOISE
 from discreet.artifact.records.noise import GaussianRecord, LaplaceRecord
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.mechanisms.base import Mechanism, RandomSource, Totals
+from discreet.mechanisms.base import Mechanism, Priced, RandomSource, Totals
 from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.privacy import (
@@ -25,7 +24,6 @@ from discreet.privacy import (
     DiscreteGaussian,
     DiscreteLaplace,
     Guarantee,
-    MetricDP,
     PureDP,
     ZeroConcentratedDP,
 )
@@ -94,11 +92,6 @@ class NoiseMechanism(Mechanism):
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> NoiseRecord:
         # noise does not depend on the number of records
-        return self.plan(model, domain, 1, layout)
-
-    def plan(
-        self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
-    ) -> NoiseRecord:
         if layout is None:
             raise TypeError("noise is planned for a layout")
         return self.record(self.scales(layout), self.sensitivity(layout))
@@ -140,7 +133,7 @@ class NoiseMechanism(Mechanism):
 
 
 @dataclass(frozen=True)
-class Laplace(NoiseMechanism):
+class Laplace(Priced, NoiseMechanism):
     """Add discrete Laplace noise of scale b_j = w_j D1 / epsilon to each coordinate.
 
     Give ``epsilon``; or, for a promise that fades with distance, ``metric="absolute"`` with ``epsilon_per_unit``, the
@@ -174,23 +167,6 @@ class Laplace(NoiseMechanism):
         if epsilon is not None:
             budget = PureDP(epsilon).epsilon
         fill(self, budget=budget, needs_bounds=told)
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The loss between any two neighbors, at most."""
-        return self.budget.whole if isinstance(self.budget, PerUnit) else self.budget
-
-    def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> Laplace:
-        if not isinstance(self.budget, PerUnit):
-            return self
-        known = copy.copy(self)
-        fill(known, budget=self.budget.within(model, domain, neighbors))
-        return known
-
-    def guarantee(self, neighbors: Neighbors) -> PureDP | MetricDP:
-        if isinstance(self.budget, PerUnit):
-            return self.budget.guarantee(neighbors)
-        return PureDP(self.budget, neighbors=neighbors)
 
     def divided(self, share: Fraction) -> tuple[Laplace, Laplace]:
         if isinstance(self.budget, PerUnit):
@@ -249,9 +225,7 @@ class Gaussian(NoiseMechanism):
         fill(self, promise=promise)
 
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
-        if isinstance(self.promise, ZeroConcentratedDP):
-            return ZeroConcentratedDP(self.promise.rho, neighbors=neighbors)
-        return ApproxDP(self.promise.epsilon, self.promise.delta, neighbors=neighbors)
+        return self.promise.restated(neighbors)
 
     def divided(self, share: Fraction) -> tuple[Gaussian, Gaussian]:
         budgets = self.promise.budgets().items()

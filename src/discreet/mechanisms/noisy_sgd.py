@@ -20,8 +20,7 @@ from discreet.models.base import Model
 from discreet.models.layout import Layout
 from discreet.models.loss_model import LossModel, read_size
 from discreet.privacy import Guarantee, RenyiDP, ZeroConcentratedDP
-from discreet.privacy.amplification import SGDCost
-from discreet.privacy.amplification.secret_order import SECRET_ORDERS, rho_at_orders, secret_orders
+from discreet.privacy.amplification.noisy_sgd import SECRET_ORDERS, SGDCost, rho_at_orders, secret_orders
 from discreet.privacy.gaussian import rho_for_approx
 from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.privacy.renyi import check_orders

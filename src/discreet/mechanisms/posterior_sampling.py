@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,15 +16,20 @@ from discreet.artifact.records.posterior_sample import (
     range_and_slack,
 )
 from discreet.domain.bounds import read_pairs
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family
-from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
-from discreet.models.base import Model
+from discreet.mechanisms.base import (
+    Priced,
+    RandomSource,
+    Totals,
+    conjugate_family,
+    draw_points,
+    read_samples,
+)
 from discreet.models.layout import Layout
 from discreet.priors import Prior
 from discreet.priors.normal_inverse_wishart import NormalInverseWishart, outer, unpack
-from discreet.privacy import ApproxDP, MetricDP, PureDP
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range, temperature_for
 from discreet.privacy.costs.parameter_grid import (
     ParameterGrid,
@@ -55,7 +59,7 @@ _Limits = tuple[tuple[tuple[Fraction, Fraction], ...], Fraction, Fraction, dict[
 
 
 @dataclass(frozen=True)
-class PosteriorSampling(Mechanism):
+class PosteriorSampling(Priced):
     """Release ``samples`` draws from a posterior whose likelihood is tempered: raised to the power 1/T.
 
     Parameters
@@ -158,28 +162,6 @@ class PosteriorSampling(Mechanism):
             delta=None if delta is None else failure_probability(delta),
         )
 
-    @property
-    def epsilon(self) -> Fraction:
-        """The price between any two neighbors, at most."""
-        return self.budget.whole if isinstance(self.budget, PerUnit) else self.budget
-
-    def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> PosteriorSampling:
-        if not isinstance(self.budget, PerUnit):
-            return self
-        return self._for(self.budget.within(model, domain, neighbors))
-
-    def _for(self, budget: PerUnit) -> PosteriorSampling:
-        known = copy.copy(self)
-        object.__setattr__(known, "budget", budget)
-        return known
-
-    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP | MetricDP:
-        if isinstance(self.budget, PerUnit):
-            return self.budget.guarantee(neighbors)
-        if self.delta is not None:
-            return ApproxDP(self.budget, self.delta, neighbors=neighbors)
-        return PureDP(self.budget, neighbors=neighbors)
-
     def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
         self._record(conjugate_family(self, family), domain)
 
@@ -261,9 +243,7 @@ class PosteriorSampling(Mechanism):
             return self._draw_axes(float_up(temperature), axes, self.prior, totals, source)
         cells = int(record.parameters["cells"])
         grid = ParameterGrid(totals.family, totals.domain, self.prior, support, cells)
-        distribution = grid.distribution(totals.features(), totals.n_records, temperature)
-        chosen = [source.exponential(distribution) for _ in range(self.samples)]
-        return Samples.of({name: values[chosen] for name, values in grid.points.items()}, "exact")
+        return draw_points(grid, temperature, self.samples, totals, source)
 
     def _draw_labels(
         self, temperature: float, least: list[float], totals: Totals, source: RandomSource, tries: int | None

@@ -23,10 +23,9 @@ from discreet.privacy import DiscreteLaplace, PureDP
 from discreet.privacy.costs.annealing_path import WEIGHT_STEPS, AnnealingPath, read_path
 from discreet.privacy.costs.chain_updates import gibbs_distribution
 from discreet.privacy.costs.grid_walk import GridWalk
-from discreet.privacy.costs.parameter_grid import LOWEST, SCALE_BITS, SLACK
+from discreet.privacy.costs.scored_points import SCALE_BITS, SLACK, weight_choice
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.rounding import decimal, rational_down
-from discreet.privacy.selection import ExponentialChoice
 from discreet.rational import Number, float_up, plain
 
 _LEAST = Fraction(1, 10**6)
@@ -176,16 +175,8 @@ class PrivateAnnealing(Mechanism):
     def guarantee(self, neighbors: Neighbors) -> PureDP:
         return PureDP(self.epsilon, neighbors=neighbors)
 
-    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
-        self._record(conjugate_family(self, family), domain)
-
-    def plan(
-        self, family: Family, domain: Domain, n_records: int, layout: Layout | None = None
-    ) -> PrivateAnnealingRecord:
-        return self._record(family, domain)
-
-    def _record(self, family: Family, domain: Domain) -> PrivateAnnealingRecord:
-        walk = planned_walk(self, family, domain)
+    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> PrivateAnnealingRecord:
+        walk = planned_walk(self, conjugate_family(self, family), domain)
         needed, step = walk.grid.range(), walk.range()
         path = self.path or self._default_path(needed, step)
         if path.epsilons[-1] > needed:
@@ -296,9 +287,3 @@ def log_mean_steps(log_weights: Sequence[int]) -> int:
     best = max(log_weights)
     rest = np.log(np.mean(np.exp([float(w - best) / (1 << SCALE_BITS) for w in log_weights])))
     return best * WEIGHT_STEPS // (1 << SCALE_BITS) + int(np.floor(rest * WEIGHT_STEPS + 0.5))
-
-
-def weight_choice(log_weights: Sequence[int]) -> ExponentialChoice:
-    """Return the choice of a point or trajectory in proportion to its weight."""
-    best = max(log_weights)
-    return ExponentialChoice([max(w - best, LOWEST) for w in log_weights], float(1 << SCALE_BITS))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from discreet.models.gibbs_model import GibbsModel
 from discreet.models.layout import Layout
 from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.gibbs_costs import SweepCosts
-from discreet.privacy.guarantees import failure_probability, positive_budget
+from discreet.privacy.guarantees import failure_probability, positive_budget, pure_or_approx
 from discreet.rational import Number, exact, float_up, plain
 from discreet.samplers.gibbs_chains import CHAINS, ChainSettings
 from discreet.samplers.truncated_dirichlet import check_lower
@@ -137,9 +139,7 @@ class PrivateGibbs(Mechanism):
             raise UsageError(f"share must be above 0 and at most 1, got share={plain(self.share)}.")
 
     def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
-        if self.delta is None:
-            return PureDP(self.epsilon, neighbors=neighbors)
-        return ApproxDP(self.epsilon, self.delta, neighbors=neighbors)
+        return pure_or_approx(self.epsilon, self.delta, neighbors=neighbors)
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
         self._record(model)
@@ -231,7 +231,8 @@ class PrivateGibbs(Mechanism):
         cost = costs.epsilon(self.temperature, self.steps, self.delta)
         if cost > self.epsilon:
             least = costs.temperature(self.epsilon, self.steps, self.delta)
-            paid = _paid(costs, self.temperature, self.epsilon, self.steps, self.delta)
+            price = partial(costs.epsilon, self.temperature, delta=self.delta)
+            paid = bisect_right(range(1, self.steps), self.epsilon, key=price)
             raise too_many_steps(self.steps, cost, self.epsilon, paid, least)
         return self.temperature
 
@@ -255,17 +256,6 @@ def _read_weight(name: str, value: Number) -> Fraction:
     if not _LIGHTEST_PRIOR <= read <= _HEAVIEST_PRIOR:
         raise UsageError(f"{name} must be between 0.001 and 1e9, got {name}={plain(read)}.")
     return read
-
-
-def _paid(
-    costs: SweepCosts, temperature: Fraction, epsilon: Fraction, steps: int, delta: Fraction | None
-) -> int:
-    """Return how many sweeps the budget pays for, fewer than ``steps``."""
-    low, high = 0, steps
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if costs.epsilon(temperature, middle, delta) <= epsilon else (low, middle)
-    return low
 
 
 def _sampled(model: Model) -> GibbsModel:

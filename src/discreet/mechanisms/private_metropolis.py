@@ -32,8 +32,8 @@ from discreet.priors import Prior
 from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.chain_updates import WorstCaseRejection, metropolis_distribution
 from discreet.privacy.costs.likelihood_range import temperature_for
-from discreet.privacy.costs.parameter_grid import SCALE_BITS, SLACK
-from discreet.privacy.guarantees import positive_budget
+from discreet.privacy.costs.scored_points import SCALE_BITS, SLACK
+from discreet.privacy.guarantees import positive_budget, pure_or_approx
 from discreet.rational import Number, plain
 
 
@@ -146,9 +146,8 @@ class PrivateMetropolis(Mechanism):
         return "barker" if self.rejection is None else "metropolis"
 
     def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
-        if self.rejection is None:
-            return PureDP(self.epsilon, neighbors=neighbors)
-        return ApproxDP(self.epsilon, self.steps * self.rejection.bound, neighbors=neighbors)
+        delta = None if self.rejection is None else self.steps * self.rejection.bound
+        return pure_or_approx(self.epsilon, delta, neighbors=neighbors)
 
     def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
         self._record(conjugate_family(self, family), domain)

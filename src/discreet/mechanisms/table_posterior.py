@@ -25,7 +25,7 @@ from discreet.models.layout import Layout
 from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.rejection import acceptance_bound, tries_for
-from discreet.privacy.guarantees import failure_probability, positive_budget
+from discreet.privacy.guarantees import failure_probability, positive_budget, pure_or_approx
 from discreet.rational import Number, exact, float_up
 from discreet.samplers.truncated_dirichlet import check_lower, sample_truncated_dirichlet
 
@@ -108,9 +108,7 @@ class TablePosterior(Mechanism):
         )
 
     def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
-        if self.delta is not None:
-            return ApproxDP(self.epsilon, self.delta, neighbors=neighbors)
-        return PureDP(self.epsilon, neighbors=neighbors)
+        return pure_or_approx(self.epsilon, self.delta, neighbors=neighbors)
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
         self._record(model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,17 +66,17 @@ class ColumnModel(Model):
         """Columns that rows to be predicted or weighed may lack, such as a target."""
         return ()
 
-    @property
+    @cached_property
     def label_columns(self) -> tuple[Labels, ...]:
         """The columns of labels, in order: those of the codes on the private side."""
         return tuple(column for column in self.columns if isinstance(column, Labels))
 
-    @property
+    @cached_property
     def numeric_columns(self) -> tuple[Numeric, ...]:
         """The columns of numbers, in order."""
         return tuple(column for column in self.columns if isinstance(column, Numeric))
 
-    @property
+    @cached_property
     def has_numbers(self) -> bool:
         return bool(self.numeric_columns)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from math import inf, isfinite
 from operator import add
 from typing import Any, overload
@@ -169,9 +169,9 @@ class Layout:
             inputs = np.zeros(n_inputs)
             inputs[list(self.rows.picked)] = y
         elif square:
-            inputs = np.linalg.solve(self.matrix(), y)
+            inputs = np.linalg.solve(self.matrix, y)
         else:
-            inputs = np.concatenate([[0.0], np.linalg.solve(self.matrix()[:, 1:], y)])
+            inputs = np.concatenate([[0.0], np.linalg.solve(self.matrix[:, 1:], y)])
         return float(inputs[0]) if square else None, inputs[1:]
 
     def usable_weights(self) -> np.ndarray:
@@ -180,8 +180,9 @@ class Layout:
             return np.ones(len(self.rows))
         if isinstance(self.rows, UnitRows):
             return (np.array(self.rows.picked) == 0).astype(float)
-        return np.linalg.inv(self.matrix())[0]
+        return np.linalg.inv(self.matrix)[0]
 
+    @cached_property
     def matrix(self) -> np.ndarray:
-        """Return the rows as numbers, coordinates × inputs."""
+        """The rows as numbers, coordinates × inputs."""
         return np.array([[float(v) for v in row] for row in self.rows])

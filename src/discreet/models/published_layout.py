@@ -61,14 +61,14 @@ class FreeLayout(Layout):
         return cls(tuple(names), tuple(rows), (grid,) * many, (UNIT,) * many, shift, half, none, none)
 
     def inverted(self, y: np.ndarray) -> tuple[float | None, np.ndarray]:
-        inputs = np.linalg.pinv(self.matrix()) @ y
+        inputs = np.linalg.pinv(self.matrix) @ y
         return float(inputs[0]) if self._tells_usable() else None, inputs[1:]
 
     def usable_weights(self) -> np.ndarray:
-        return np.linalg.pinv(self.matrix())[0]
+        return np.linalg.pinv(self.matrix)[0]
 
     def _tells_usable(self) -> bool:
-        rows = self.matrix()
+        rows = self.matrix
         return bool(np.allclose(np.linalg.pinv(rows)[0] @ rows, np.eye(rows.shape[1])[0], atol=1e-9))
 
 

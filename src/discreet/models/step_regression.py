@@ -93,6 +93,13 @@ class StepRegression(Regression):
         intercept, *slopes = map(float, self.start or ())
         return intercept + np.array(slopes) @ self.terms_of(codes, values)
 
+    def assumptions(self, domain: Domain) -> list[str]:
+        told = (
+            "the weights from which the step begins, which this file names, were public before: if they were taken "
+            "from another release about the same people, that one has a promise of its own"
+        )
+        return [*super().assumptions(domain), *([] if self.start is None else [told])]
+
     def constants(self) -> dict[str, Any]:
         start = {} if self.start is None else {"start": [text(one) for one in self.start]}
         return {**super().constants(), **start}

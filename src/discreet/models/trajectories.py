@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.arguments import listed, shown
 from discreet.domain.columns import Labels, are_texts
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.markov import INITIAL, TRANSITION, ChainModel
 
@@ -84,6 +85,10 @@ class Trajectories(ChainModel):
         k, path = len(self.states), np.asarray(codes, dtype=np.int64)
         steps = np.bincount((path[:, :-1] * k + path[:, 1:]).ravel(), minlength=k * k)
         return {INITIAL: np.bincount(path[:, 0], minlength=k), TRANSITION: steps.reshape(k, k)}
+
+    def assumptions(self, domain: Domain) -> list[str]:
+        whole = "a record is a whole trajectory, the states at all of these times together"
+        return [*super().assumptions(domain), whole]
 
     def constants(self) -> dict[str, Any]:
         return {"times": list(self.column_names), "states": list(self.states)}

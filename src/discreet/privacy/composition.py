@@ -9,23 +9,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Literal
 
-from discreet.arguments import fill, listed
+from discreet.arguments import fill, listed, refilled
 from discreet.checked import checked
-from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.conversion import Sorted
 from discreet.privacy.curves import curve_at
-from discreet.privacy.guarantees import (
-    ApproxDP,
-    Guarantee,
-    PureDP,
-    ZeroConcentratedDP,
-    remembering,
-)
+from discreet.privacy.guarantees import Guarantee, ZeroConcentratedDP, pure_or_approx
 from discreet.privacy.metric_dp import MetricDP
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import short_up
+
+#: Who knows the group of a record: it is part of the record and protected, or public and never changes.
+GroupKey = Literal["private", "public"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +40,7 @@ class ComposedDP(Guarantee):
         parts = listed(parts, "parts", "a list of guarantees")
         if not parts or not all(isinstance(part, Guarantee) for part in parts):
             raise UsageError("parts must be guarantees, and at least one.")
-        fill(self, parts=tuple(parts), neighbors=parts[0].neighbors, unit=parts[0].unit)
+        fill(self, parts=tuple(parts), **parts[0].about)
 
     def budgets(self) -> dict[str, Fraction]:
         totals: dict[str, Fraction] = {}
@@ -82,7 +79,7 @@ def compose(*guarantees: Guarantee) -> Guarantee:
         raise UsageError("there is no guarantee to add up.")
     if len(guarantees) == 1:
         return guarantees[0]
-    parts = [part for guarantee in guarantees for part in _parts_of(guarantee)]
+    parts = [part for guarantee in guarantees for part in guarantee.parts or (guarantee,)]
     if len({part.unit for part in parts}) > 1:
         raise UsageError("guarantees for different units, such as rows and people, do not add up.")
     if len({part.neighbors for part in parts}) > 1:
@@ -90,32 +87,63 @@ def compose(*guarantees: Guarantee) -> Guarantee:
             "guarantees for different neighbors do not add up.",
             hint="guarantee.to_replace() turns one for add_remove into one for replace",
         )
-    return remembering(_total(parts), parts)
+    return refilled(_total(parts), parts=tuple(parts))
 
 
-def _parts_of(guarantee: Guarantee) -> tuple[Guarantee, ...]:
-    known = (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP, MetricDP, ComposedDP)
-    if not isinstance(guarantee, known):
-        raise UsageError("these kinds of guarantees do not add up.")
-    return guarantee.parts or (guarantee,)
+@checked
+def compose_parallel(*guarantees: Guarantee, key: GroupKey = "private") -> Guarantee:
+    """Return what mechanisms on disjoint groups of the records promise together; one guarantee for each group.
+
+    Under ``add_remove`` a record enters or leaves one group, and the groups' guarantees count once: the largest. Under
+    ``replace`` a record may leave one group and enter another, which changes what two mechanisms see: the two largest
+    add up. Only if the ``key`` of the groups is public, so that a record is replaced by one of the same group, does the
+    largest count alone.
+
+    Privacy
+    -------
+    With a private key the sizes of the groups are private too. Each guarantee for ``replace`` must then hold for the
+    whole table with the other groups' records as blanks: a record may turn into a blank and a blank into a record. A
+    mechanism that publishes its group's size, or divides by it, promises nothing of the kind. Whether a key is
+    public is the curator's declaration.
+
+    References
+    ----------
+    McSherry (2009), Privacy integrated queries: theorem 4 (parallel composition).
+    """
+    if key not in ("private", "public"):
+        raise UsageError(f"key must be 'private' or 'public', got key={key!r}.")
+    if not guarantees:
+        raise UsageError("there is no guarantee to add up.")
+    if len({(g.neighbors, g.unit) for g in guarantees}) > 1:
+        raise UsageError("guarantees for different neighbors do not add up.")
+    touched = 2 if guarantees[0].neighbors == "replace" and key == "private" else 1
+    by_kind, count = Sorted.of(guarantees), min(touched, len(guarantees))
+    if by_kind.approx and by_kind.has_curves:
+        raise UsageError(
+            "approximate guarantees have no common kind with concentrated or Rényi ones.",
+            hint="convert these with to_approx(delta) first",
+        )
+    return _in_weakest_kind(
+        by_kind, lambda values: _sum(sorted(values, reverse=True)[:count]), guarantees[0].about
+    )
 
 
 def _total(parts: Sequence[Guarantee]) -> Guarantee:
     """Return the sum of the parts, in the weakest of their kinds."""
-    neighbors, unit = parts[0].neighbors, parts[0].unit
+    about = parts[0].about
     metric = [part for part in parts if isinstance(part, MetricDP)]
     if len(metric) == len(parts) and len({part.metric for part in metric}) == 1:
         epsilon = _sum(part.epsilon for part in metric)
         delta = _sum(part.delta for part in metric)
-        return MetricDP(epsilon, delta, metric[0].metric, neighbors=neighbors, unit=unit)
+        return MetricDP(epsilon, delta, metric[0].metric, **about)
     by_kind = Sorted.of(parts)
     if by_kind.approx and by_kind.has_curves:
         return ComposedDP(parts)
-    return in_weakest_kind(by_kind, _sum, neighbors, unit)
+    return _in_weakest_kind(by_kind, _sum, about)
 
 
-def in_weakest_kind(
-    by_kind: Sorted, add: Callable[[list[Fraction]], Fraction], neighbors: Neighbors, unit: str | None
+def _in_weakest_kind(
+    by_kind: Sorted, add: Callable[[list[Fraction]], Fraction], about: dict[str, Any]
 ) -> Guarantee:
     """Return several guarantees as one of the weakest of their kinds, amounts of that kind put together by ``add``."""
     if by_kind.renyi:
@@ -123,15 +151,11 @@ def in_weakest_kind(
         last = min(curve.orders[-1] for curve in by_kind.renyi)
         orders = sorted({order for curve in by_kind.renyi for order in curve.orders if order <= last})
         epsilons = [add([curve_at(part, order) for part in parts]) for order in orders]
-        return RenyiDP(orders, epsilons, neighbors=neighbors, unit=unit)
+        return RenyiDP(orders, epsilons, **about)
     if by_kind.concentrated:
         rhos = [part.rho for part in by_kind.concentrated] + [part.epsilon**2 / 2 for part in by_kind.pure]
-        return ZeroConcentratedDP(add(rhos), neighbors=neighbors, unit=unit)
-    epsilon = add(by_kind.epsilons)
-    if by_kind.approx:
-        delta = add([part.delta for part in by_kind.approx])
-        return ApproxDP(epsilon, delta, neighbors=neighbors, unit=unit)
-    return PureDP(epsilon, neighbors=neighbors, unit=unit)
+        return ZeroConcentratedDP(add(rhos), **about)
+    return pure_or_approx(add(by_kind.epsilons), add([part.delta for part in by_kind.approx]), **about)
 
 
 def _sum(values: Iterable[Fraction]) -> Fraction:

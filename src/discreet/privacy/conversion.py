@@ -146,8 +146,7 @@ def best_approx(parts: Sequence[Guarantee], delta: Number) -> Conversion:
             f"{float(1 - intact):.6g}, with which the parts may fail, got delta={plain(wanted)}.",
         )
     epsilon, method = min(_bounds(by_kind, room), key=lambda bound: bound[0])
-    neighbors, unit = parts[0].neighbors, parts[0].unit
-    guarantee = ApproxDP(short_up(max(epsilon, LEAST_EPSILON)), wanted, neighbors=neighbors, unit=unit)
+    guarantee = ApproxDP(short_up(max(epsilon, LEAST_EPSILON)), wanted, **parts[0].about)
     wants_losses = bool(by_kind.epsilons) and len(by_kind) > 1
     return Conversion(
         guarantee, method, _TIGHTER if wants_losses and not is_installed("dp_accounting") else None

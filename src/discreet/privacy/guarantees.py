@@ -11,14 +11,13 @@ starts from their sum.
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from discreet.arguments import Constructed, fill, one_of
+from discreet.arguments import Constructed, fill, one_of, refilled
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.rounding import exp_up
@@ -74,6 +73,11 @@ class Guarantee(metaclass=Constructed):
         given = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in shown)
         return f"{type(self).__name__}({given})"
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """Whom it protects, as constructors take it: the neighbor relation and the unit."""
+        return {"neighbors": self.neighbors, "unit": self.unit}
+
     @abstractmethod
     def budgets(self) -> dict[str, Fraction]:
         """Return the budget's numbers by name."""
@@ -98,16 +102,14 @@ class Guarantee(metaclass=Constructed):
         """Return the same promise for another unit: a person, whose rows are one record, instead of a record."""
         if unit is not None and not isinstance(unit, str):
             raise UsageError(f"unit must be the name of a column, got {type(unit).__name__:.40}.")
-        whole = copy.copy(self)
-        fill(whole, unit=unit, parts=tuple(part.for_unit(unit) for part in self.parts))
-        return whole
+        return refilled(self, unit=unit, parts=tuple(part.for_unit(unit) for part in self.parts))
 
     def restated(self, neighbors: Neighbors) -> Self:
         """Return the same amounts for another neighbor relation; whoever restates them has to show that they hold."""
         check_neighbors(neighbors)
-        whole = copy.copy(self)
-        fill(whole, neighbors=neighbors, parts=tuple(part.restated(neighbors) for part in self.parts))
-        return whole
+        return refilled(
+            self, neighbors=neighbors, parts=tuple(part.restated(neighbors) for part in self.parts)
+        )
 
     def to_neighbors(self) -> Guarantee:
         """Return what it says about neighbors: the guarantee itself, unless it is about distances."""
@@ -234,11 +236,6 @@ def meaningful(delta: Fraction | None) -> Fraction:
     return delta
 
 
-_G = TypeVar("_G", bound=Guarantee)
-
-
-def remembering(total: _G, parts: Sequence[Guarantee]) -> _G:
-    """Return ``total`` with a memory of the guarantees that it was composed of."""
-    whole = copy.copy(total)
-    fill(whole, parts=tuple(parts))
-    return whole
+def pure_or_approx(epsilon: Number, delta: Number | None, **about: Any) -> PureDP | ApproxDP:
+    """Return (epsilon, delta)-DP, which is pure if there is no delta."""
+    return ApproxDP(epsilon, delta, **about) if delta else PureDP(epsilon, **about)

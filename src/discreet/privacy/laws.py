@@ -7,14 +7,22 @@ the noise turn densities into differences of that. Discreet's own noise is in :m
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from scipy.special import log_ndtr
 
-from discreet.privacy.noise import DiscreteGaussian, DiscreteLaplace, GaussianShape, LaplaceShape, Spread
+from discreet.privacy.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    GaussianShape,
+    LaplaceShape,
+    Noise,
+    Spread,
+)
 
 #: What the noise of a published number is called. Geometric noise is discrete Laplace noise by its other name.
 LawName = Literal["laplace", "gaussian", "discrete_laplace", "discrete_gaussian", "geometric"]
@@ -93,67 +101,44 @@ class GaussianLaw(GaussianShape, Law):
         return self.sigma
 
 
-class _Whole(Law):
+class _Whole(Noise, Law):
     """A distribution on the integers, with the mass function that discreet's own noise has."""
 
     whole = True
-    noise: DiscreteLaplace | DiscreteGaussian
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        return self.noise.log_mass(np.asarray(x, dtype=float))
-
-    def reach(self, log_tail: float) -> float:
-        return self.noise.reach(log_tail)
-
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        return self.noise.sample(size, rng)
-
-    @property
-    def width(self) -> float:
-        return self.noise.width
-
-    @property
-    def sd(self) -> float:
-        return self.noise.sd
+        return self.log_mass(np.asarray(x, dtype=float))
 
 
-@dataclass(frozen=True)
-class DiscreteLaplaceLaw(_Whole):
+class DiscreteLaplaceLaw(DiscreteLaplace, _Whole):
     """P[k] = tanh(1 / 2b) exp(-|k| / b): what is also called two-sided geometric noise."""
-
-    noise: DiscreteLaplace  # pyright: ignore[reportIncompatibleVariableOverride]
-    kind = "laplace"
 
     def log_cdf(self, x: np.ndarray) -> np.ndarray:
         # P[K <= k] is q^-k / (1 + q) up to 0, with q = exp(-1 / b), and 1 - q^(k+1) / (1 + q) from there on
         k = np.floor(np.asarray(x, dtype=float) + 1e-9)
-        log_rest = np.log1p(np.exp(-1 / self.noise.scale))
-        below = np.minimum(k, 0.0) / self.noise.scale - log_rest
-        above = np.log1p(-np.exp(-(np.maximum(k, 0.0) + 1) / self.noise.scale - log_rest))
+        log_rest = np.log1p(np.exp(-1 / self.scale))
+        below = np.minimum(k, 0.0) / self.scale - log_rest
+        above = np.log1p(-np.exp(-(np.maximum(k, 0.0) + 1) / self.scale - log_rest))
         return np.where(k <= 0, below, above)
 
 
-@dataclass(frozen=True)
-class DiscreteGaussianLaw(_Whole):
+class DiscreteGaussianLaw(DiscreteGaussian, _Whole):
     """P[k] proportional to exp(-k^2 / 2 sigma^2)."""
-
-    noise: DiscreteGaussian  # pyright: ignore[reportIncompatibleVariableOverride]
-    kind = "gaussian"
 
     @cached_property
     def _table(self) -> np.ndarray:
         """Log P[K <= k] for k from -far to far."""
-        far = int(_FAR * self.noise.sigma) + 2
-        return np.minimum(np.logaddexp.accumulate(self.noise.log_mass(np.arange(-far, far + 1))), 0.0)
+        far = int(_FAR * self.sigma) + 2
+        return np.minimum(np.logaddexp.accumulate(self.log_mass(np.arange(-far, far + 1))), 0.0)
 
     def log_cdf(self, x: np.ndarray) -> np.ndarray:
         k = np.floor(np.asarray(x, dtype=float) + 1e-9)
-        if self.noise.sigma > _WIDEST_TABLE:
-            return log_ndtr((k + 0.5) / self.noise.sigma)
+        if self.sigma > _WIDEST_TABLE:
+            return log_ndtr((k + 0.5) / self.sigma)
         far = self._table.size // 2
         inside = self._table[np.clip(k, -far, far).astype(np.int64) + far]
         # farther out the first term is nearly all of the sum
-        return np.where(k < -far, self.noise.log_mass(np.minimum(k, -far)), inside)
+        return np.where(k < -far, self.log_mass(np.minimum(k, -far)), inside)
 
 
 @dataclass(frozen=True)
@@ -223,12 +208,14 @@ class TruncatedLaw(Law):
 
 def law_of(name: LawName, scale: float, bound: float | None = None) -> Law:
     """Return the law with this name and scale, sigma for the Gaussian ones; truncated if there is a bound."""
-    made: dict[str, Law] = {
-        "laplace": LaplaceLaw(scale),
-        "gaussian": GaussianLaw(scale),
-        "discrete_laplace": DiscreteLaplaceLaw(DiscreteLaplace(scale)),
-        "discrete_gaussian": DiscreteGaussianLaw(DiscreteGaussian(scale)),
-        "geometric": DiscreteLaplaceLaw(DiscreteLaplace(scale)),
-    }
-    assert set(made) == set(get_args(LawName))
-    return made[name] if bound is None else TruncatedLaw(made[name], bound)
+    law = _LAWS[name](scale)
+    return law if bound is None else TruncatedLaw(law, bound)
+
+
+_LAWS: dict[LawName, Callable[[float], Law]] = {
+    "laplace": LaplaceLaw,
+    "gaussian": GaussianLaw,
+    "discrete_laplace": DiscreteLaplaceLaw,
+    "discrete_gaussian": DiscreteGaussianLaw,
+    "geometric": DiscreteLaplaceLaw,
+}

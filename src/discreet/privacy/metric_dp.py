@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Literal
 from discreet.arguments import fill, shown
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, check_neighbors, meaningful
+from discreet.privacy.guarantees import (
+    ApproxDP,
+    Guarantee,
+    PureDP,
+    check_neighbors,
+    meaningful,
+    pure_or_approx,
+)
 from discreet.privacy.rounding import LEAST_EPSILON
 from discreet.rational import Number, exact, plain, sqrt_up, text
 
@@ -116,9 +123,7 @@ class MetricDP(Guarantee):
         reach = self.metric.diameter
         # an epsilon of 0 is stated as the smallest one
         epsilon = max(self.epsilon * reach, LEAST_EPSILON)
-        if self.delta == 0:
-            return PureDP(epsilon, neighbors=self.neighbors, unit=self.unit)
-        return ApproxDP(epsilon, meaningful(self.delta * reach), neighbors=self.neighbors, unit=self.unit)
+        return pure_or_approx(epsilon, meaningful(self.delta * reach), **self.about)
 
     def to_approx(self, delta: Number) -> Conversion:
         return self._together().to_approx(delta)

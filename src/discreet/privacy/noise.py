@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -48,12 +49,10 @@ class LaplaceShape(Spread):
     scale: float
     kind = "laplace"
 
+    width = property(attrgetter("scale"))
+
     def reach(self, log_tail: float) -> float:
         return self.scale * log_tail
-
-    @property
-    def width(self) -> float:
-        return self.scale
 
 
 class GaussianShape(Spread):
@@ -62,12 +61,10 @@ class GaussianShape(Spread):
     sigma: float
     kind = "gaussian"
 
+    width = property(attrgetter("sigma"))
+
     def reach(self, log_tail: float) -> float:
         return self.sigma * float(np.sqrt(2 * log_tail))
-
-    @property
-    def width(self) -> float:
-        return self.sigma
 
 
 class Noise(Spread):
@@ -102,7 +99,7 @@ class DiscreteLaplace(LaplaceShape, Noise):
         p = -np.expm1(-1.0 / self.scale)
         return rng.geometric(p, size) - rng.geometric(p, size)
 
-    @property
+    @cached_property
     def sd(self) -> float:
         # 1 / (sqrt(2) sinh(1 / 2b)), written so that a tiny b gives a tiny number and not an overflow
         return float(np.sqrt(2.0) * np.exp(-0.5 / self.scale) / -np.expm1(-1.0 / self.scale))
@@ -139,7 +136,7 @@ class DiscreteGaussian(GaussianShape, Noise):
             missing -= kept[-1].size
         return np.concatenate(kept)
 
-    @property
+    @cached_property
     def sd(self) -> float:
         if self.sigma > 3:
             return self.sigma

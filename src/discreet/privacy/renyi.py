@@ -137,4 +137,4 @@ def renyi_of(parts: Sequence[Guarantee], orders: Sequence[Number]) -> RenyiDP:
 
     wanted = check_orders(orders)
     totals = [short_up(sum((curve_at(part, order) for part in parts), Fraction(0))) for order in wanted]
-    return RenyiDP(wanted, totals, neighbors=parts[0].neighbors, unit=parts[0].unit)
+    return RenyiDP(wanted, totals, **parts[0].about)

@@ -13,7 +13,7 @@ from typing import Literal
 from discreet.checked import checked
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, pure_or_approx
 from discreet.privacy.rounding import log_mixed_up
 from discreet.rational import Number, exact
 
@@ -49,13 +49,10 @@ def subsample(guarantee: Guarantee, rate: Number, *, sampling: Sampling) -> Guar
             f"sampling={sampling!r} helps a guarantee for neighbors={FITTING[sampling]!r} only, "
             f"got neighbors={guarantee.neighbors!r}."
         )
-    if isinstance(guarantee, PureDP):
-        epsilon = log_mixed_up(gamma, guarantee.epsilon)
-        return PureDP(epsilon, neighbors=guarantee.neighbors, unit=guarantee.unit)
-    if isinstance(guarantee, ApproxDP):
-        epsilon, delta = log_mixed_up(gamma, guarantee.epsilon), gamma * guarantee.delta
-        return ApproxDP(epsilon, delta, neighbors=guarantee.neighbors, unit=guarantee.unit)
-    raise UsageError(
-        f"{guarantee.describe()} is not helped by this form of sampling.",
-        hint="convert it with to_approx(delta) first",
-    )
+    if not isinstance(guarantee, PureDP | ApproxDP):
+        raise UsageError(
+            f"{guarantee.describe()} is not helped by this form of sampling.",
+            hint="convert it with to_approx(delta) first",
+        )
+    delta = gamma * guarantee.budgets().get("delta", 0)
+    return pure_or_approx(log_mixed_up(gamma, guarantee.epsilon), delta, **guarantee.about)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.arguments import Constructed, FilePath, one_of
+from discreet.arguments import Constructed, FilePath, fill, one_of
 from discreet.errors import UsageError
 from discreet.objects import forgiving, plain_value
 from discreet.profiles.exact import WHOLE, Outputs, checked, growth_of, hides_observations, read_epsilon
+from discreet.profiles.given import listed
 from discreet.profiles.graph import Name, ProfileGraph
 from discreet.rational import Number, plain
 
@@ -116,9 +117,9 @@ class FittedMechanism:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon))
+        epsilon = read_epsilon(self.epsilon)
         # whichever way a table was made, this is the proof that it honors the edges
-        object.__setattr__(self, "table", checked(self.graph, self.table, self.epsilon))
+        fill(self, epsilon=epsilon, table=checked(self.graph, self.table, epsilon))
         # the name of randomized response promises more: that the observation is hidden too
         if self.method in ("randomized_response", "k_randomized_response") and not self.hides_observations:
             raise UsageError("the matrices are not those of randomized response.")
@@ -196,8 +197,7 @@ class FittedMechanism:
         names = _listed(given)
         found = None if names is None else [known.get(plain_value(name), -1) for name in names]
         if found is None or (problem is not None and -1 in found):
-            listed = ", ".join(map(str, list(known)[:8])) + (" …" if len(known) > 8 else "")
-            raise UsageError(f"{problem or 'there must be a list of names'}.", hint=f"choose from {listed}")
+            raise UsageError(f"{problem or 'there must be a list of names'}.", hint=listed(list(known)))
         return np.array(found, dtype=np.int64)
 
     # -- public: what everybody may know --------------------------------------------------------------
@@ -207,13 +207,9 @@ class FittedMechanism:
         """The matrices as floats, by profile, observed and reported category."""
         return self.table / WHOLE
 
-    @property
+    @cached_property
     def outputs(self) -> np.ndarray:
         """The distribution of each profile's reports, as floats, one row for each profile."""
-        return self._outputs
-
-    @cached_property
-    def _outputs(self) -> np.ndarray:
         exact = Outputs.of(self.graph, self.table)
         return np.array(
             [[n / whole for n in row] for row, whole in zip(exact.numerators, exact.wholes, strict=True)]
@@ -312,5 +308,5 @@ class FittedMechanism:
 @forgiving
 def _listed(given: Any) -> list[Any] | None:
     """Return the entries of a list, an array or a column; ``None`` for one name alone, or what cannot be listed."""
-    listed = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
-    return listed if isinstance(listed, list) else None
+    found = list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist()
+    return found if isinstance(found, list) else None

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from discreet.arguments import listed
+from discreet.arguments import fill, listed
 from discreet.errors import UsageError
 from discreet.objects import number
 from discreet.rational import exact, plain
@@ -43,7 +43,7 @@ class Bins:
         rising = all(a < b for a, b in pairwise(read))
         if not 3 <= len(read) <= _MOST_EDGES or not rising:
             raise UsageError(f"edges must be from 3 to {_MOST_EDGES:,} {_WANTED}.")
-        object.__setattr__(self, "edges", read)
+        fill(self, edges=read)
 
     @property
     def categories(self) -> tuple[str, ...]:

@@ -93,13 +93,13 @@ class Outputs:
 
     def excess(self, edge: tuple[int, int], growth: Fraction) -> Fraction:
         """Return the largest q_i(y) - growth q_j(y) over outputs y and both directions of an edge."""
-        worst = None
-        for i, j in (edge, edge[::-1]):
-            left = self.numerators[i] * (self.wholes[j] * growth.denominator)
-            right = self.numerators[j] * (self.wholes[i] * growth.numerator)
-            most = max(left - right)
-            worst = most if worst is None else max(worst, most)
-        assert worst is not None
+        worst = max(
+            max(
+                self.numerators[i] * (self.wholes[j] * growth.denominator)
+                - self.numerators[j] * (self.wholes[i] * growth.numerator)
+            )
+            for i, j in (edge, edge[::-1])
+        )
         return Fraction(int(worst), self.wholes[edge[0]] * self.wholes[edge[1]] * growth.denominator)
 
     def ratio(self, edge: tuple[int, int]) -> tuple[Fraction | None, int, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arguments import FilePath
+from discreet.arguments import FilePath, fill
 from discreet.arguments import listed as read_list
 from discreet.errors import UsageError
+from discreet.extras import needed_for
 from discreet.objects import plain_value
 from discreet.profiles.given import (
     Distribution,
@@ -26,6 +28,7 @@ from discreet.profiles.given import (
     read_distribution,
     read_edges,
     read_names,
+    smoothed,
 )
 from discreet.rational import Number
 
@@ -91,10 +94,7 @@ class ProfileGraph:
             read_distribution(ordered(given, labels, name), f"profile {name!r}")
             for name, given in zip(names, profiles.values(), strict=True)
         )
-        object.__setattr__(self, "profiles", names)
-        object.__setattr__(self, "categories", labels)
-        object.__setattr__(self, "distributions", rows)
-        object.__setattr__(self, "edges", read_edges(names, edges))
+        fill(self, profiles=names, categories=labels, distributions=rows, edges=read_edges(names, edges))
 
     # -- other ways to make one -----------------------------------------------------------------------
 
@@ -129,10 +129,25 @@ class ProfileGraph:
 
     @classmethod
     def from_frame(cls, frame: Any, edges: Edges = (), *, profile: str = "profile") -> ProfileGraph:
-        """Read a data frame: one row for each profile, one column for each category; see :mod:`.frames`."""
-        from discreet.profiles.frames import from_frame
+        """Read a data frame (pandas, Polars, PyArrow …) with one row for each profile and one column for each category.
 
-        return from_frame(frame, edges, profile)
+        Parameters
+        ----------
+        frame
+            The table; its column ``profile`` holds the names, all others probabilities.
+        edges
+            As for :class:`~discreet.profiles.ProfileGraph`.
+        profile
+            Name of the column with the names.
+        """
+        columns = _columns(frame)
+        names = _column(columns, profile)
+        labels = [label for label in columns if label != profile]
+        rows = zip(*(columns[label] for label in labels), strict=True)
+        table = dict(zip(names, (list(row) for row in rows), strict=False))
+        if len(table) != len(names):
+            raise UsageError("two rows of the frame have the same profile.")
+        return cls(table, edges, categories=labels)
 
     @classmethod
     def from_networkx(cls, graph: Any, attribute: str = "distribution") -> ProfileGraph:
@@ -159,10 +174,40 @@ class ProfileGraph:
         profile: str = "profile",
         value: str = "value",
     ) -> ProfileGraph:
-        """Estimate the profiles from public observations; see :func:`.frames.estimate`."""
-        from discreet.profiles.frames import estimate
+        """Estimate profiles from public observations, with ``smoothing`` added to every count.
 
-        return estimate(observations, edges, categories, smoothing, profile, value)
+        The profiles are published and nothing hides what they were estimated from: the observations must be public, or
+        those of people who agreed. What the graph protects later are other observations.
+
+        Parameters
+        ----------
+        observations
+            A mapping from profile to its observed values, or a data frame with one row for each observation.
+        edges
+            As for :class:`~discreet.profiles.ProfileGraph`.
+        categories
+            All values that can occur; by default those that did, sorted.
+        smoothing
+            Added to the count of every category: 1 is the mean under a flat prior, 0 the plain share, which calls
+            impossible what was not seen.
+        profile, value
+            Names of the frame's columns.
+        """
+        if isinstance(observations, Mapping):
+            seen = {name: Counter(map(plain_value, values)) for name, values in observations.items()}
+        else:
+            columns = _columns(observations)
+            seen = {}
+            for name, one in zip(_column(columns, profile), _column(columns, value), strict=True):
+                seen.setdefault(name, Counter())[plain_value(one)] += 1
+        known = sorted({label for counts in seen.values() for label in counts}, key=str)
+        labels = known if categories is None else list(map(plain_value, categories))
+        if not set(known) <= set(labels):
+            raise UsageError("an observation is none of the categories.")
+        table = {
+            name: smoothed([counts[label] for label in labels], smoothing) for name, counts in seen.items()
+        }
+        return cls(table, edges, categories=labels)
 
     @classmethod
     def load(cls, path: FilePath) -> ProfileGraph:
@@ -249,3 +294,21 @@ class ProfileGraph:
             f"<ProfileGraph of {self.n_profiles} profile{'s' if self.n_profiles > 1 else ''} over "
             f"{self.n_categories} categories, {n} edge{'' if n == 1 else 's'}>"
         )
+
+
+def _columns(frame: Any) -> dict[str, list[Any]]:
+    """Return the columns of any data frame."""
+    with needed_for("reading a data frame"):
+        import narwhals as nw
+
+    try:
+        read = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise UsageError("this is neither a mapping nor a data frame.") from None
+    return {name: read[name].to_list() for name in read.columns}
+
+
+def _column(columns: dict[str, list[Any]], name: str) -> list[Any]:
+    if name not in columns:
+        raise UsageError(f"the frame has no column {name!r}.")
+    return columns[name]

@@ -77,33 +77,30 @@ class Program:
 
     def least_expected(self) -> np.ndarray | None:
         """Return the point whose expected corruption is smallest, and its plain sum smallest among those."""
-        price = np.zeros(self.n)
-        price[self.corrupting] = self.cost
-        first = self._solve(price, self._upper(self.limits))
+        price, upper = self._filled(0.0, self.cost), self._filled(1.0, self.limits)
+        first = self._solve(price, upper)
         if first is None:
             return None
         from scipy.sparse import csr_matrix
 
-        plain = np.zeros(self.n)
-        plain[self.corrupting] = 1.0
-        row = csr_matrix(price[None])
-        second = self._solve(plain, self._upper(self.limits), more=(row, [price @ first + _SLACK]))
+        more = csr_matrix(price[None]), [price @ first + _SLACK]
+        second = self._solve(self._filled(0.0, 1.0), upper, more)
         return first if second is None else second
 
     # -- their parts ----------------------------------------------------------------------------------
 
-    def _upper(self, limits: np.ndarray) -> np.ndarray:
-        upper = np.ones(self.n)
-        upper[self.corrupting] = limits
-        return upper
+    def _filled(self, others: float, corrupting: np.ndarray | float) -> np.ndarray:
+        """Return a number for each variable, of its own for those that corrupt."""
+        filled = np.full(self.n, others)
+        filled[self.corrupting] = corrupting
+        return filled
 
     def _least_sum(self, largest: float) -> np.ndarray | None:
         """Return the point of least sum among those whose largest corruption is this; None if there is none."""
-        price = np.zeros(self.n)
-        price[self.corrupting] = 1.0
         allowed = np.full(len(self.cost), np.inf)
         np.divide(largest * (1 + _SLACK) + _SLACK, self.cost, out=allowed, where=self.cost > 0)
-        return self._solve(price, self._upper(np.minimum(self.limits, allowed)))
+        upper = self._filled(1.0, np.minimum(self.limits, allowed))
+        return self._solve(self._filled(0.0, 1.0), upper)
 
     def _bound_on_largest(self) -> float | None:
         """Return a lower bound on the largest corruption, from the outputs alone; mostly it is the optimum.
@@ -124,11 +121,8 @@ class Program:
         right = np.concatenate([np.zeros(outputs.shape[0]), *(values for _, values in in_out)])
         k, d = self.unperturbed.shape
         ones = csr_matrix((np.ones(m), (np.repeat(np.arange(k), d), np.arange(m))), shape=(k, m + 1))
-        price = np.zeros(m + 1)
-        price[-1] = 1.0
-        upper = np.ones(m + 1)
-        upper[-1] = np.inf
-        found = _linprog(price, above, right, ones, np.ones(k), upper)
+        upper = np.append(np.ones(m), np.inf)
+        found = _linprog(_last(m + 1), above, right, ones, np.ones(k), upper)
         return None if found is None else float(found[-1])
 
     def _largest(self) -> float | None:
@@ -146,12 +140,10 @@ class Program:
         )
         above: Any = vstack([hstack([self.private, csr_matrix((self.private.shape[0], 1))]), below_t])
         equalities = hstack([self.equalities, csr_matrix((self.equalities.shape[0], 1))])
-        price = np.zeros(n + 1)
-        price[-1] = 1.0
-        upper = np.append(self._upper(self.limits), np.inf)
+        upper = np.append(self._filled(1.0, self.limits), np.inf)
         # one variable in every row: the interior is a shorter way than along the edges
         found = _linprog(
-            price, above, np.zeros(above.shape[0]), equalities, self.totals, upper, method="highs-ipm"
+            _last(n + 1), above, np.zeros(above.shape[0]), equalities, self.totals, upper, method="highs-ipm"
         )
         return None if found is None else float(found[-1])
 
@@ -164,6 +156,11 @@ class Program:
         if more is not None:
             above, right = vstack([above, more[0]]), np.concatenate([right, more[1]])
         return _linprog(price, above, right, self.equalities, self.totals, upper)
+
+
+def _last(n: int) -> np.ndarray:
+    """Return prices of which only the last variable has one."""
+    return np.append(np.zeros(n - 1), 1.0)
 
 
 def _linprog(

@@ -140,8 +140,7 @@ class Reporter:
                 raise UsageError("the observation is none of the categories.")
             if key not in self._memory.reports:
                 self._charge(key)
-            drawn = self.mechanism.privatize(category, self.profile)
-            drawn = drawn.item() if hasattr(drawn, "item") else drawn  # pyright: ignore[reportAttributeAccessIssue]
+            drawn: Any = plain_value(self.mechanism.privatize(category, self.profile))
             self._keep(key, drawn, self._memory.spent)
             return drawn
 

@@ -32,22 +32,16 @@ class SmoothMechanism(ProfileMechanism):
 
     def settings(self) -> dict[str, Any]:
         chosen: dict[str, Any] = {"objective": self.objective}
-        for name in ("prior", "weights"):
-            value = getattr(self, name)
-            if value is not None:
-                by_name = isinstance(value, Mapping)
-                chosen[name] = (
-                    {str(key): float(one) for key, one in value.items()}
-                    if by_name
-                    else np.asarray(value, dtype=float).tolist()
-                )
+        for name, value in (("prior", self.prior), ("weights", self.weights)):
+            if isinstance(value, Mapping):
+                chosen[name] = {str(key): float(one) for key, one in value.items()}
+            elif value is not None:
+                chosen[name] = np.asarray(value, dtype=float).tolist()
         return chosen
 
     def table(self, graph: ProfileGraph, growth: Fraction) -> np.ndarray:
         objective = read_objective(graph, self.objective, self.prior, self.weights)
-        d = graph.n_categories
-        table = np.zeros((graph.n_profiles, d, d), dtype=np.int64)
-        table[:, range(d), range(d)] = WHOLE
+        table = _unperturbed(graph)
         # nothing joins components, so each is a program of its own, and the worst does not spoil the others
         for component in graph.components:
             if len(component) > 1:
@@ -57,8 +51,7 @@ class SmoothMechanism(ProfileMechanism):
 
     def _component(self, graph: ProfileGraph, growth: Fraction, objective: Objective) -> np.ndarray:
         if len(set(graph.distributions)) == 1:
-            d = graph.n_categories
-            return np.repeat((np.eye(d, dtype=np.int64) * WHOLE)[None], graph.n_profiles, axis=0)
+            return _unperturbed(graph)
         baselines = [mechanism.table(graph, growth) for mechanism in self.baselines()]
         best = min(baselines, key=lambda table: objective.value(graph, table / WHOLE))
         program = self.program(graph, float(growth), objective)
@@ -80,6 +73,11 @@ class SmoothMechanism(ProfileMechanism):
     @abstractmethod
     def matrices(self, graph: ProfileGraph, solved: np.ndarray) -> np.ndarray:
         """Return the matrices, to solver precision, that the variables of the program stand for."""
+
+
+def _unperturbed(graph: ProfileGraph) -> np.ndarray:
+    """Return the table that reports what was observed."""
+    return np.repeat((np.eye(graph.n_categories, dtype=np.int64) * WHOLE)[None], graph.n_profiles, axis=0)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from discreet.models.declared_likelihood import STEP, DeclaredLikelihood
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.hidden_network import HiddenNetwork
 from discreet.models.mixture import WEIGHTS, Mixture
-from discreet.privacy.costs.parameter_grid import LOWEST
+from discreet.privacy.costs.scored_points import weight_choice
 from discreet.privacy.selection import ExponentialChoice
 from discreet.rational import float_up
 from discreet.samplers.hidden_markov_chain import HiddenMarkovChain
@@ -37,20 +37,17 @@ class ChainSettings:
     label_prior: float
     updated: int | None
 
+    @property
+    def weights(self) -> tuple[float, float, float]:
+        """What the likelihood and the priors weigh: the temperature, rounded up, and the two priors."""
+        return float_up(self.temperature), self.weight_prior, self.label_prior
+
 
 def mixture_draws(
     model: Mixture, settings: ChainSettings, codes: np.ndarray, source: RandomSource
 ) -> dict[str, np.ndarray]:
     """Run the chain of a mixture."""
-    chain = MixtureChain(
-        model.components,
-        model.sizes,
-        settings.least,
-        float_up(settings.temperature),
-        settings.weight_prior,
-        settings.label_prior,
-        settings.updated,
-    )
+    chain = MixtureChain(model.components, model.sizes, settings.least, *settings.weights, settings.updated)
     states = source.floating(lambda rng: list(islice(mixture_sweeps(chain, codes, rng), settings.steps)))
     tables = {name: np.array([s.tables[d] for s in states]) for d, name in enumerate(model.column_names)}
     return {WEIGHTS: np.array([s.weights for s in states]), **tables}
@@ -60,14 +57,8 @@ def hidden_markov_draws(
     model: HiddenMarkov, settings: ChainSettings, codes: np.ndarray, source: RandomSource
 ) -> dict[str, np.ndarray]:
     """Run the chain of a hidden Markov model; its states are numbered by frequency over all sweeps."""
-    chain = HiddenMarkovChain(
-        model.states,
-        tuple(feature.n_labels for feature in model.features),
-        settings.least,
-        float_up(settings.temperature),
-        settings.weight_prior,
-        settings.label_prior,
-    )
+    sizes = tuple(feature.n_labels for feature in model.features)
+    chain = HiddenMarkovChain(model.states, sizes, settings.least, *settings.weights)
     counts = place_counts(model, codes)
     states = source.floating(
         lambda rng: list(islice(hidden_markov_sweeps(chain, counts, rng), settings.steps))
@@ -104,14 +95,8 @@ def hidden_network_draws(
     model: HiddenNetwork, settings: ChainSettings, codes: np.ndarray, source: RandomSource
 ) -> dict[str, np.ndarray]:
     """Run the chain of a network with hidden columns."""
-    chain = HiddenNetworkChain(
-        model,
-        dict(zip((column.name for column in model.emitted), settings.least, strict=True)),
-        float_up(settings.temperature),
-        settings.weight_prior,
-        settings.label_prior,
-        settings.updated,
-    )
+    least = dict(zip((column.name for column in model.emitted), settings.least, strict=True))
+    chain = HiddenNetworkChain(model, least, *settings.weights, settings.updated)
     states = source.floating(
         lambda rng: list(islice(hidden_network_sweeps(chain, codes, rng), settings.steps))
     )
@@ -129,7 +114,7 @@ def declared_draws(
     likelihood = model.table() @ records
     prior = np.array(model.prior_steps, dtype=np.int64)
     # from the prior, which is not tempered
-    first = source.exponential(_choice(prior.tolist(), 1 / STEP))
+    first = source.exponential(weight_choice(prior.tolist(), float_up(1 / STEP)))
     state = [int(at) for at in np.unravel_index(first, model.n_values)]
     prior = prior.reshape(model.n_values)
     states = []
@@ -153,13 +138,8 @@ def conditional(likelihood: list[int], prior: list[int], temperature: Fraction) 
     rounding costs nothing.
     """
     scores = [one + round(temperature * other) for one, other in zip(likelihood, prior, strict=True)]
-    return _choice(scores, temperature / STEP)
-
-
-def _choice(scores: list[int], scale: Fraction) -> ExponentialChoice:
-    best = max(scores)
-    # clipped differences move no further than the scores do; a larger scale moves less
-    return ExponentialChoice([max(score - best, LOWEST) for score in scores], float_up(scale))
+    # a larger scale moves less
+    return weight_choice(scores, float_up(temperature / STEP))
 
 
 #: What runs the chain of a model, by the name that the model gives in ``chain_name``.

@@ -7,13 +7,15 @@ and :func:`log_peak` are ordinary numerics, and only ever steer how often a prop
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import EllipsisType
-from typing import Protocol
 
 import numpy as np
 from scipy.special import exp1, gammaincc, gammaln, xlogy
 
 Array = np.ndarray
+Cells = Array | EllipsisType
+Size = tuple[int, ...]
 
 # Below this much mass the incomplete gamma function loses digits; the continued fraction takes over.
 _LEAST_MASS = 1e-200
@@ -70,14 +72,13 @@ def _is_low(shape: Array, floor: Array) -> Array:
     return (floor <= shape - 1) | ((mass > _SOME_MASS) & (mass >= by_tail))
 
 
-class _Distribution(Protocol):
-    shape: Array
+class _Distribution(ABC):
+    def __init__(self, shape: Array, floor: Array) -> None:
+        self.shape, self.floor = shape, floor
 
-    def propose(
-        self, cells: Array | EllipsisType, size: tuple[int, ...], rng: np.random.Generator
-    ) -> tuple[Array, Array]:
+    @abstractmethod
+    def propose(self, cells: Cells, size: Size, rng: np.random.Generator) -> tuple[Array, Array]:
         """Make one proposal for each of the cells named, and say which of them are accepted."""
-        ...
 
 
 def _until_accepted(distribution: _Distribution, rows: int, rng: np.random.Generator) -> Array:
@@ -92,28 +93,21 @@ def _until_accepted(distribution: _Distribution, rows: int, rng: np.random.Gener
     return drawn.reshape(rows, n_cells)
 
 
-class _Body:
-    def __init__(self, shape: Array, floor: Array) -> None:
-        self.shape, self.floor = shape, floor
-
-    def propose(
-        self, cells: Array | EllipsisType, size: tuple[int, ...], rng: np.random.Generator
-    ) -> tuple[Array, Array]:
+class _Body(_Distribution):
+    def propose(self, cells: Cells, size: Size, rng: np.random.Generator) -> tuple[Array, Array]:
         t = rng.standard_gamma(self.shape[cells], size)
         return t, t >= self.floor[cells]
 
 
-class _Tail:
+class _Tail(_Distribution):
     def __init__(self, shape: Array, floor: Array) -> None:
+        super().__init__(shape, floor)
         # log t^(a-1) lies below its tangent at the floor if a >= 1, and below its value there if a < 1
-        self.shape, self.floor = shape, floor
         self.slope = np.maximum(shape - 1, 0.0)
         self.width = 1 / (1 - self.slope / floor)
         self.exact = bool((shape == 1).all())
 
-    def propose(
-        self, cells: Array | EllipsisType, size: tuple[int, ...], rng: np.random.Generator
-    ) -> tuple[Array, Array]:
+    def propose(self, cells: Cells, size: Size, rng: np.random.Generator) -> tuple[Array, Array]:
         c = self.floor[cells]
         t = rng.standard_exponential(size)
         t *= self.width[cells]
@@ -126,16 +120,14 @@ class _Tail:
         return t, rng.standard_exponential(size) >= short
 
 
-class _Power:
+class _Power(_Distribution):
     def __init__(self, shape: Array, floor: Array) -> None:
-        self.shape, self.floor = shape, floor
+        super().__init__(shape, floor)
         self.lost = -np.expm1(shape * np.log(floor))  # 1 - c^a
         below = np.exp(-floor) * self.lost / shape
         self.share = below / (below + np.exp(-1.0))
 
-    def propose(
-        self, cells: Array | EllipsisType, size: tuple[int, ...], rng: np.random.Generator
-    ) -> tuple[Array, Array]:
+    def propose(self, cells: Cells, size: Size, rng: np.random.Generator) -> tuple[Array, Array]:
         c, a = self.floor[cells], self.shape[cells]
         # t^a is uniform on [c^a, 1]; 1 - random() is never 0
         low = np.exp(np.log1p(-(1 - rng.random(size)) * self.lost[cells]) / a)

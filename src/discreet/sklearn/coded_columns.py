@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from warnings import warn
 
@@ -123,11 +122,6 @@ class Binned(Coded):
         numbers = floats(column)
         found = np.searchsorted(self._values, np.nan_to_num(numbers), side="right")
         return np.where(np.isnan(numbers), -1, found)
-
-
-def coded_features(features: Sequence[Coded], columns: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    """Return every feature's column as the release reads it, by name."""
-    return {one.column.name: one.coded(column) for one, column in zip(features, columns, strict=True)}
 
 
 def _public_classes(y: np.ndarray) -> np.ndarray:

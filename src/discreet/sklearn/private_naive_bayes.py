@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.curator.publish import release
 from discreet.domain.bounds import read_pairs
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
@@ -18,25 +17,20 @@ from discreet.rational import Number
 from discreet.sklearn.coded_columns import (
     Binned,
     Coded,
-    check_names,
-    coded_features,
     feature_names,
     generator,
     read_classes,
     read_rows,
 )
+from discreet.sklearn.private_estimator import PrivateEstimator, readable
 
 with needed_for("discreet.sklearn"):
     from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils.validation import check_is_fitted
 
 with needed_for("reading rows"):
     from discreet.data.sources.conceal import run_concealed
-    from discreet.data.sources.entries import feature_columns
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
     from discreet.ledger import Ledger
 
 _NO_FEATURES = (
@@ -45,7 +39,7 @@ _NO_FEATURES = (
 )
 
 
-class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
+class PrivateNaiveBayes(PrivateEstimator, ClassifierMixin, BaseEstimator):
     """Naive Bayes from noisy counts, read with the noise in mind.
 
     ``fit`` releases one noisy table of counts for each feature, at the price of ``epsilon`` for all, and infers the
@@ -96,6 +90,11 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
     record would change what all others say. With ``classes="public"`` the values of ``y`` are checked as well.
     """
 
+    classes: Any
+    categories: Any
+    bins: int
+    prior: Any
+
     def __init__(
         self,
         epsilon: Number | None = 1.0,
@@ -115,29 +114,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         dataset: str | None = None,
         analyst: str | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.rho = rho
-        self.delta = delta
-        self.mechanism = mechanism
-        self.classes = classes
-        self.categories = categories
-        self.bounds = bounds
-        self.bins = bins
-        self.prior = prior
-        self.neighbors: Neighbors = neighbors
-        self.draws = draws
-        self.random_state = random_state
-        self.ledger = ledger
-        self.dataset = dataset
-        self.analyst = analyst
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        # a few dozen rows are protected by noise of the size of their number
-        tags.classifier_tags.poor_score = True
-        tags.input_tags.allow_nan = True
-        return tags
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any) -> PrivateNaiveBayes:
         """Release noisy counts of the rows, and infer from them."""
@@ -146,19 +123,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         target = Coded.of("class", classes)
         features = self._read_features(len(columns))
         model = NaiveBayes(target.column, tuple(feature.column for feature in features))
-        coded = run_concealed(lambda: {"class": target.coded(labels), **coded_features(features, columns)})
-        made = release(
-            coded,
-            model,
-            epsilon=self.epsilon,
-            rho=self.rho,
-            delta=self.delta,
-            mechanism=self.mechanism,
-            neighbors=self.neighbors,
-            ledger=self.ledger,
-            dataset=self.dataset,
-            analyst=self.analyst,
-        )
+        coded = run_concealed(lambda: {"class": target.coded(labels), **readable(features, columns)})
+        made = self._release(coded, model)
         # nothing but the release is kept of the rows
         self.classes_ = classes
         self._features = features
@@ -170,11 +136,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of every class, averaged over the posterior."""
-        check_is_fitted(self)
-        columns = run_concealed(lambda: feature_columns(X))
-        check_names(self, X, len(columns), reset=False)
-        coded = run_concealed(lambda: coded_features(self._features, columns))
-        return self.posterior_.predict_proba(coded)  # pyright: ignore[reportAttributeAccessIssue]
+        rows = self._rows(X)
+        return self.posterior_.predict_proba(rows)  # pyright: ignore[reportAttributeAccessIssue]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return each row's most probable class."""

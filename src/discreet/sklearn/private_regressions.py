@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from fractions import Fraction
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from discreet.arguments import probability
-from discreet.curator.publish import release
 from discreet.domain.columns import Column, Numeric
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
@@ -22,13 +20,13 @@ from discreet.models.logistic_regression import LogisticRegression
 from discreet.rational import Number, exact
 from discreet.sklearn.coded_columns import (
     Coded,
-    check_names,
     feature_names,
     floats,
     generator,
     read_classes,
     read_rows,
 )
+from discreet.sklearn.private_estimator import PrivateEstimator, column_of, readable
 
 with needed_for("discreet.sklearn"):
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -36,12 +34,10 @@ with needed_for("discreet.sklearn"):
 
 with needed_for("reading rows"):
     from discreet.data.sources.conceal import run_concealed
-    from discreet.data.sources.entries import feature_columns
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from discreet.artifact import Release
     from discreet.ledger import Ledger
     from discreet.models.regression import Regression
 
@@ -51,26 +47,8 @@ _NO_TARGET = "declare the target: give target_bounds=(low, high), chosen without
 _INTERVAL = 0.95
 
 
-class _PrivateRegression(BaseEstimator):
+class _PrivateRegression(PrivateEstimator):
     """What both regressions share: declared features, a budget, and coefficients with intervals."""
-
-    epsilon: Number | None
-    rho: Number | None
-    delta: Number | None
-    mechanism: str
-    bounds: Any
-    neighbors: Neighbors
-    draws: int
-    random_state: Any
-    ledger: Any
-    dataset: str | None
-    analyst: str | None
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.input_tags.allow_nan = True
-        return tags
 
     @abstractmethod
     def _model(self, target: np.ndarray, features: tuple[Column, ...]) -> Regression:
@@ -88,28 +66,6 @@ class _PrivateRegression(BaseEstimator):
             Numeric(name, *one) if _is_pair(one) else Coded.of(name, np.asarray(list(one)))
             for name, one in zip(names, each, strict=True)
         ]
-
-    def _rows(self, X: Any) -> dict[str, np.ndarray]:
-        """Return the features' columns by name, as the release reads them."""
-        check_is_fitted(self)
-        columns = run_concealed(lambda: feature_columns(X))
-        check_names(self, X, len(columns), reset=False)
-        return run_concealed(lambda: _readable(self._features, columns))
-
-    def _release(self, rows: dict[str, Any], model: Regression, share: Fraction = Fraction(1)) -> Release:
-        """Release with a share of the budget."""
-        return release(
-            rows,
-            model,
-            epsilon=_part(self.epsilon, share),
-            rho=_part(self.rho, share),
-            delta=_part(self.delta, share),
-            mechanism=self.mechanism,
-            neighbors=self.neighbors,
-            ledger=self.ledger,
-            dataset=self.dataset,
-            analyst=self.analyst,
-        )
 
     def _learn(self, features: list[Coded | Numeric], model: Regression, posterior: Any) -> None:
         """Keep what was inferred; nothing is kept of the rows."""
@@ -133,7 +89,7 @@ class _PrivateRegression(BaseEstimator):
         return np.array(self._names, dtype=object)
 
 
-class PrivateLinearRegression(RegressorMixin, _PrivateRegression):
+class PrivateLinearRegression(_PrivateRegression, RegressorMixin, BaseEstimator):
     """Linear regression from noisy sums of products, read with the noise in mind.
 
     Parameters
@@ -171,6 +127,8 @@ class PrivateLinearRegression(RegressorMixin, _PrivateRegression):
     outside its bounds is clipped, and a row with a missing or undeclared value is left out.
     """
 
+    target_bounds: Any
+
     def __init__(
         self,
         epsilon: Number | None = 1.0,
@@ -187,25 +145,7 @@ class PrivateLinearRegression(RegressorMixin, _PrivateRegression):
         dataset: str | None = None,
         analyst: str | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.rho = rho
-        self.delta = delta
-        self.mechanism = mechanism
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.neighbors: Neighbors = neighbors
-        self.draws = draws
-        self.random_state = random_state
-        self.ledger = ledger
-        self.dataset = dataset
-        self.analyst = analyst
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        assert tags.regressor_tags is not None
-        # a few dozen rows are protected by noise of the size of their number
-        tags.regressor_tags.poor_score = True
-        return tags
+        self._keep(locals())
 
     def _model(self, target: np.ndarray, features: tuple[Column, ...]) -> LinearRegression:
         if self.target_bounds is None or not _is_pair(self.target_bounds):
@@ -219,8 +159,8 @@ class PrivateLinearRegression(RegressorMixin, _PrivateRegression):
         """Release noisy sums of products of the rows, and infer from them."""
         columns, target = read_rows(self, X, y)
         features = self._read_features(len(columns))
-        model = self._model(target, tuple(map(_column, features)))
-        rows = run_concealed(lambda: {**_readable(features, columns), model.target.name: floats(target)})
+        model = self._model(target, tuple(map(column_of, features)))
+        rows = run_concealed(lambda: {**readable(features, columns), model.target.name: floats(target)})
         self.release_ = self._release(rows, model)
         posterior = infer(self.release_, draws=self.draws, chains=2, rng=generator(self.random_state))
         self._learn(features, model, posterior)
@@ -236,7 +176,7 @@ class PrivateLinearRegression(RegressorMixin, _PrivateRegression):
         return found.mean, np.stack([found.low, found.high], axis=1)
 
 
-class PrivateLogisticRegression(ClassifierMixin, _PrivateRegression):
+class PrivateLogisticRegression(_PrivateRegression, ClassifierMixin, BaseEstimator):
     """Logistic regression of two classes from noisy sums, read with the noise in mind.
 
     Features of labels alone are released as one table. Otherwise ``fit`` makes two releases: sums of products with
@@ -270,6 +210,9 @@ class PrivateLogisticRegression(ClassifierMixin, _PrivateRegression):
     Only ``releases_`` depend on the rows; their budgets add up to the one that was given.
     """
 
+    classes: Any
+    first_share: Number
+
     def __init__(
         self,
         epsilon: Number | None = 1.0,
@@ -287,26 +230,12 @@ class PrivateLogisticRegression(ClassifierMixin, _PrivateRegression):
         dataset: str | None = None,
         analyst: str | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.rho = rho
-        self.delta = delta
-        self.mechanism = mechanism
-        self.classes = classes
-        self.bounds = bounds
-        self.first_share = first_share
-        self.neighbors: Neighbors = neighbors
-        self.draws = draws
-        self.random_state = random_state
-        self.ledger = ledger
-        self.dataset = dataset
-        self.analyst = analyst
+        self._keep(locals())
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         assert tags.classifier_tags is not None
         tags.classifier_tags.multi_class = False
-        # a few dozen rows are protected by noise of the size of their number
-        tags.classifier_tags.poor_score = True
         return tags
 
     def _model(self, target: np.ndarray, features: tuple[Column, ...]) -> LogisticRegression:
@@ -323,12 +252,12 @@ class PrivateLogisticRegression(ClassifierMixin, _PrivateRegression):
         """Release noisy sums of the rows, once or twice, and infer from them."""
         columns, target = read_rows(self, X, y)
         features = self._read_features(len(columns))
-        model = self._model(target, tuple(map(_column, features)))
+        model = self._model(target, tuple(map(column_of, features)))
         share = exact(self.first_share, "first_share")
         if not 0 < share < 1:
             raise UsageError("first_share must lie between 0 and 1.")
         rows = run_concealed(
-            lambda: {**_readable(features, columns), model.target.name: self._target.coded(target)}
+            lambda: {**readable(features, columns), model.target.name: self._target.coded(target)}
         )
         rng = np.random.default_rng(generator(self.random_state))
         if model.released == "table":
@@ -343,8 +272,8 @@ class PrivateLogisticRegression(ClassifierMixin, _PrivateRegression):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return each row's probability of both classes, averaged over the posterior."""
-        check_is_fitted(self)
-        return self.posterior_.predict_proba(self._rows(X))  # pyright: ignore[reportAttributeAccessIssue]
+        rows = self._rows(X)
+        return self.posterior_.predict_proba(rows)  # pyright: ignore[reportAttributeAccessIssue]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return each row's log-odds of the second class."""
@@ -370,25 +299,9 @@ def _is_pair(given: Any) -> bool:
     return all(isinstance(end, Real) and not isinstance(end, bool) for end in given)
 
 
-def _column(feature: Coded | Numeric) -> Column:
-    return feature.column if isinstance(feature, Coded) else feature
-
-
 def _name_of(features: tuple[Column, ...]) -> str:
     """Return a name for the target that no feature has."""
     name = _TARGET
     while any(one.name == name for one in features):
         name += "_"
     return name
-
-
-def _readable(features: Sequence[Coded | Numeric], columns: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    """Return every feature's column as the release reads it, by name."""
-    return {
-        _column(one).name: one.coded(column) if isinstance(one, Coded) else floats(column)
-        for one, column in zip(features, columns, strict=True)
-    }
-
-
-def _part(budget: Number | None, share: Fraction) -> Number | None:
-    return None if budget is None else exact(budget, "the budget") * share

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil, inf
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.models.base import Model
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number
-from discreet.validation.audit_result import Audit, StructureCheck
-from discreet.validation.claims import Claim
+from discreet.validation.audit_result import Audit, Claim, StructureCheck
 from discreet.validation.learned_events import learned
 from discreet.validation.neighboring_tables import Pair, Person, TableSpace, search
 from discreet.validation.outputs import Outputs, tabulated
@@ -38,23 +37,6 @@ _TASTE, _PILOT = (30, 300), (200, 4000)
 _CLIMB = 16
 # draws at a time, between two steps of the progress bar
 _PORTION = 5000
-
-
-class Runs(Protocol):
-    """What can be run under a table."""
-
-    @property
-    def name(self) -> str:
-        """What it is, in a few words."""
-        ...
-
-    def space(self, n: int) -> TableSpace:
-        """Return the tables that can be invented for it."""
-        ...
-
-    def draws(self, data: Any, times: int) -> Sequence[Any]:
-        """Return so many outputs."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -237,7 +219,7 @@ def _read(
 
 
 def _tables(
-    subject: Runs,
+    subject: FunctionRuns | ReleaseRuns,
     pair: Any,
     claim: Claim,
     n: int,
@@ -274,7 +256,9 @@ def _tables(
     return chosen, (table(first), table(second))
 
 
-def _many(subject: Runs, table: Any, runs: int, done: Callable[[int], None]) -> list[Any]:
+def _many(
+    subject: FunctionRuns | ReleaseRuns, table: Any, runs: int, done: Callable[[int], None]
+) -> list[Any]:
     """Return all outputs under one table, portion by portion."""
     made: list[Any] = []
     portions = ceil(runs / _PORTION)

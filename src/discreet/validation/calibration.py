@@ -112,7 +112,7 @@ def calibrate(
     chosen = choose_mechanism(mechanism, epsilon, delta, rho)
     check_neighbors(neighbors)
     if neighbors == "add_remove":
-        records = (0, 2 * int(n)) if records is None else records
+        records = (0, 2 * n) if records is None else records
         record_prior(records)
     elif records is not None:
         raise UsageError("records is public under neighbors='replace', so it takes no prior.")
@@ -120,18 +120,16 @@ def calibrate(
         model,
         _prior(model, prior, bounds, outside, missing),
         chosen,
-        int(n),
+        n,
         engine,
         bounds,
         outside,
         missing,
         neighbors,
         records,
-        int(draws),
+        draws,
     )
-    first, *seeds = np.random.SeedSequence(generator(rng).integers(2**32, size=8).tolist()).spawn(
-        int(trials) + 1
-    )
+    first, *seeds = np.random.SeedSequence(generator(rng).integers(2**32, size=8).tolist()).spawn(trials + 1)
     start = perf_counter()
     # a trial that counts for nothing: everything refused is refused here, and it tells whether draws are independent
     setting = replace(setting, chained=not run_trial(setting, first).independent)

@@ -14,8 +14,8 @@ from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantees import Guarantee
-from discreet.privacy.metric.error_limit import ErrorLimit, check_error
-from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, DrawCount, Played, least_number
+from discreet.privacy.metric.error_limit import ErrorLimit, check_error, least_number
+from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, DrawCount, Played, up_to
 from discreet.validation.likelihood_ratio import RatioTest
 from discreet.validation.noisy_distribution import NoisyTotals
 from discreet.validation.sampled_distribution import distribution_of_draw
@@ -122,7 +122,7 @@ def distinguish(
         limit = ErrorLimit.of_guarantee(first, distance)
         apart = "neighboring tables" if distance == 1 else f"tables at distance {float(distance):g}"
         needed = limit.least_draws(delta)
-        by_draws = tuple(_draw_count(limit, n) for n in asked or _until(min(needed or MOST_DRAWS, 10**9)))
+        by_draws = tuple(_draw_count(limit, n) for n in asked or up_to(min(needed or MOST_DRAWS, 10**9)))
         return Distinguishability(by_draws, delta, needed, limit, (f"{apart}, {first.describe()}",))
     if distance != 1:
         raise UsageError("the distance between two tables is counted: leave out distance.")
@@ -142,7 +142,7 @@ def distinguish(
     best = cache(pair.best_test)
     source = generator(rng)
     by_draws = []
-    for n in asked or _until(least_number(lambda n: best(n).error <= delta) or MOST_DRAWS):
+    for n in asked or up_to(least_number(lambda n: best(n).error <= delta, MOST_DRAWS) or MOST_DRAWS):
         wrong = pair.simulate(best(n), n, int(trials), source) if trials else ()
         by_draws.append(_draw_count(limit, n, best(n), *(Played(each, int(trials)) for each in wrong)))
     about = (
@@ -165,12 +165,6 @@ def _values(table: Any) -> list[Any]:
 
 def _draw_count(limit: ErrorLimit, n: int, best: RatioTest | None = None, *played: Played) -> DrawCount:
     return DrawCount(n, limit.error(n), limit.advantage(n), best, *played)
-
-
-def _until(last: int) -> list[int]:
-    """Return 1, 2, 5, 10, ..., and ``last``."""
-    steps = [base * 10**power for power in range(len(str(last))) for base in (1, 2, 5)]
-    return sorted({n for n in steps if n < last} | {last})
 
 
 def _read_draws(draws: Any) -> list[int] | None:

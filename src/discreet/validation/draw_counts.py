@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.arguments import FilePath
+from discreet.inference.summary import aligned
 from discreet.privacy.metric.error_limit import MOST_DRAWS as MOST_COUNTED
-from discreet.privacy.metric.error_limit import ErrorLimit
+from discreet.privacy.metric.error_limit import ErrorLimit, least_number
 from discreet.validation.likelihood_ratio import DistributionPair, RatioTest
-from discreet.validation.rank_table import aligned
 from discreet.validation.ranks import CONFIDENCE, clopper_pearson
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class Distinguishability:
         # the tests that were computed already are not computed again
         known = {count.n_draws: count.best for count in self.by_draws if count.best is not None}
         best = self.pair.best_test
-        return least_number(lambda n: (known.get(n) or best(n)).error <= self.delta)
+        return least_number(lambda n: (known.get(n) or best(n)).error <= self.delta, MOST_DRAWS)
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -177,17 +176,10 @@ class Distinguishability:
         return self.summary()
 
 
-def least_number(done: Callable[[int], bool]) -> int | None:
-    """Return the least number of draws for which something that stays true is true, or None."""
-    few, many = 0, 1
-    while not done(many):
-        if many == MOST_DRAWS:
-            return None
-        few, many = many, min(2 * many, MOST_DRAWS)
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if done(middle) else (middle, many)
-    return many
+def up_to(last: int) -> list[int]:
+    """Return 1, 2, 5, 10, ..., and ``last``."""
+    steps = [base * 10**power for power in range(len(str(last))) for base in (1, 2, 5)]
+    return sorted({n for n in steps if n < last} | {last})
 
 
 def _error(value: float) -> str:

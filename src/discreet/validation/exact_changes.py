@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -36,16 +37,28 @@ def exact_changes(runs: ReleaseRuns, space: TableSpace, rng: np.random.Generator
         return []
     if space.unit is not None:
         space = replace(space, rows=_MORE_ROWS * space.rows)
-    losses = _Losses(runs, space, norm)
+
+    @cache
+    def read(people: tuple[Person, ...]) -> list[tuple[Any, Any]] | None:
+        # the rows of a person that count are chosen by the same key in both tables
+        made = runs.readings(space.records(people), row_key=KEY).values()
+        held = [(one.data, one.record) for one in made if one.data is not None]
+        return held if len(held) == len(made) else None
+
+    def loss_of(pair: Pair) -> Fraction | None:
+        """Return the exact loss between two tables; None if totals are read after the first random number."""
+        both = [held for people in pair.people() if (held := read(people)) is not None]
+        return _loss(*both, norm) if len(both) == 2 else None
+
     pairs = [pair for some in space.pairs(rng) for pair in some]
-    found = [losses.of(pair) for pair in pairs]
+    found = [loss_of(pair) for pair in pairs]
     if None in found:
         return []
     worst, at = max((loss, k) for k, loss in enumerate(found) if loss is not None)
     pair = pairs[at]
     for _ in range(_CLIMB):
         other = space.varied(pair, rng)
-        loss = losses.of(other) or Fraction(0)
+        loss = loss_of(other) or Fraction(0)
         if loss > worst:
             worst, pair = loss, other
     (name, budget) = next(iter(promised.budgets().items()))
@@ -54,31 +67,11 @@ def exact_changes(runs: ReleaseRuns, space: TableSpace, rng: np.random.Generator
     return [StructureCheck("exact changes", worst <= budget, words)]
 
 
-class _Losses:
-    """What pairs of tables cost, of which each table is read once."""
-
-    def __init__(self, runs: ReleaseRuns, space: TableSpace, norm: str) -> None:
-        self._runs, self._space, self._norm = runs, space, norm
-        self._known: dict[tuple[Person, ...], list[tuple[Any, Any]] | None] = {}
-
-    def of(self, pair: Pair) -> Fraction | None:
-        """Return the exact loss between two tables; None if totals are read after the first random number."""
-        both = [self._read(people) for people in pair.people()]
-        if both[0] is None or both[1] is None:
-            return None
-        loss = Fraction(0)
-        for (one, record), (other, _) in zip(*both, strict=True):
-            for first, second, grid, scale in zip(
-                one.values, other.values, one.layout.grid, record.scale, strict=True
-            ):
-                moved = abs(first - second) * grid / scale
-                loss += moved if self._norm == "l1" else moved**2 / 2
-        return loss
-
-    def _read(self, people: tuple[Person, ...]) -> list[tuple[Any, Any]] | None:
-        if people not in self._known:
-            # the rows of a person that count are chosen by the same key in both tables
-            made = self._runs.readings(self._space.records(people), row_key=KEY).values()
-            held = [(one.data, one.record) for one in made if one.data is not None]
-            self._known[people] = held if len(held) == len(made) else None
-        return self._known[people]
+def _loss(first: list[tuple[Any, Any]], second: list[tuple[Any, Any]], norm: str) -> Fraction:
+    """Return what the noise has to hide between totals of two tables."""
+    loss = Fraction(0)
+    for (one, record), (other, _) in zip(first, second, strict=True):
+        for a, b, grid, scale in zip(one.values, other.values, one.layout.grid, record.scale, strict=True):
+            moved = abs(a - b) * grid / scale
+            loss += moved if norm == "l1" else moved**2 / 2
+    return loss

@@ -28,8 +28,9 @@ import numpy as np
 from discreet.arguments import FilePath, whole
 from discreet.errors import UsageError
 from discreet.families.base import Family
+from discreet.inference.summary import aligned
 from discreet.mechanisms.posterior_sampling import PosteriorSampling
-from discreet.validation.rank_table import aligned
+from discreet.validation.draw_counts import up_to
 from discreet.validation.sampled_distribution import PosteriorDistribution
 
 if TYPE_CHECKING:
@@ -107,9 +108,7 @@ class GreedyPath:
 
     def summary(self) -> str:
         """Return a table with a few of the sizes, and the verdict below."""
-        last = int(self.n_records[-1])
-        steps = {base * 10**power for power in range(7) for base in (1, 2, 5)}
-        shown = sorted({n for n in steps if n < last} | {last})
+        shown = up_to(int(self.n_records[-1]))
         cells = [["records", "epsilon", "worst case"]]
         cells += [[f"{n:,}", f"{self.epsilon[n - 1]:.4f}", f"{self.worst:.4f}"] for n in shown]
         return "\n".join([self.about, "", *aligned(cells), "", self.verdict])

@@ -9,6 +9,7 @@ is left is only counted (Bichsel et al. 2021, *DP-Sniper*; Jagielski et al. 2020
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -51,9 +52,11 @@ class Partition:
 
     def hits(self, side: np.ndarray) -> np.ndarray:
         """Return how many outputs are in each cell."""
-        return np.bincount(
-            np.searchsorted(self.cuts, self.score(side), side="right"), minlength=len(self.cuts) + 1
-        )
+        return self.counts(self.score(side))
+
+    def counts(self, scores: np.ndarray) -> np.ndarray:
+        """Return how many of these scores are in each cell."""
+        return np.bincount(np.searchsorted(self.cuts, scores, side="right"), minlength=len(self.cuts) + 1)
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,7 @@ class Learned:
             for size in _CELLS:
                 cuts = np.unique(np.quantile(np.concatenate([one, other]), np.arange(1, size) / size))
                 cells = Partition(how, score, cuts)
-                counts = [
-                    np.bincount(np.searchsorted(cuts, s, side="right"), minlength=len(cuts) + 1)
-                    for s in (one, other)
-                ]
+                counts = [cells.counts(s) for s in (one, other)]
                 for swapped in (False, True):
                     p, q = counts[::-1] if swapped else counts
                     share = max(
@@ -135,21 +135,14 @@ def _scores(outputs: Outputs, one: np.ndarray, other: np.ndarray) -> Iterator[tu
             yield f"lowest bit of {name}", _of_column(at, lambda values, bits=bits: bits(_lowest_bit(values)))
     if len(varying) > 1:
         chosen = ranked[: 10 * _MOST_COLUMNS]
-        yield "histograms of all numbers", _summed({at: columns[at] for at in chosen})
+        yield (
+            "histograms of all numbers",
+            lambda side: sum((columns[at](side[:, at]) for at in chosen), np.zeros(len(side))),
+        )
         joint = _joint(one, other)
         if joint is not None:
             yield "histogram of whole outputs", joint
         yield "quadratic classifier", _classifier(one, other, ranked[:_MOST_COLUMNS])
-
-
-def _summed(columns: dict[int, Score]) -> Score:
-    def score(side: np.ndarray) -> np.ndarray:
-        total = np.zeros(len(side))
-        for at, one in columns.items():
-            total += one(side[:, at])
-        return total
-
-    return score
 
 
 def _varies(values: np.ndarray) -> bool:
@@ -220,21 +213,14 @@ def _lowest_bit(values: np.ndarray) -> np.ndarray:
 
 def _joint(one: np.ndarray, other: np.ndarray) -> Score | None:
     """Return the log-ratio of the histograms of whole outputs; None if there are too many of them."""
-    counts: list[dict[bytes, int]] = []
-    for side in (one, other):
-        seen: dict[bytes, int] = {}
-        for line in np.ascontiguousarray(side):
-            key = line.tobytes()
-            seen[key] = seen.get(key, 0) + 1
-        counts.append(seen)
-    if len(counts[0].keys() | counts[1].keys()) > len(one) / 8:
+
+    def keys(side: np.ndarray) -> Iterator[bytes]:
+        return (line.tobytes() for line in np.ascontiguousarray(side))
+
+    first, second = Counter(keys(one)), Counter(keys(other))
+    if len(first | second) > len(one) / 8:
         return None
-    return lambda side: np.array(
-        [
-            np.log((counts[0].get(line.tobytes(), 0) + 0.5) / (counts[1].get(line.tobytes(), 0) + 0.5))
-            for line in np.ascontiguousarray(side)
-        ]
-    )
+    return lambda side: np.array([np.log((first[key] + 0.5) / (second[key] + 0.5)) for key in keys(side)])
 
 
 def _classifier(one: np.ndarray, other: np.ndarray, columns: list[int]) -> Score:

@@ -105,15 +105,12 @@ def discrepancy(
 
 def _matrices(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the draws of both as matrices, one column for each scalar."""
-    if isinstance(a, Posterior) and isinstance(b, Posterior):
-        first, second = a.scalars(), b.scalars()
-        if list(first) != list(second):
-            raise UsageError("the posteriors do not have the same parameters.")
-        pair = np.column_stack(list(first.values())), np.column_stack(list(second.values()))
-    else:
-        pair = _matrix(a), _matrix(b)
-        if pair[0].shape[1] != pair[1].shape[1]:
-            raise UsageError("the draws must have the same number of components.")
+    both = isinstance(a, Posterior) and isinstance(b, Posterior)
+    if both and list(a.scalars()) != list(b.scalars()):
+        raise UsageError("the posteriors do not have the same parameters.")
+    pair = _matrix(a), _matrix(b)
+    if pair[0].shape[1] != pair[1].shape[1]:
+        raise UsageError("the draws must have the same number of components.")
     for values in pair:
         if len(values) < 3:
             raise UsageError("discrepancy needs at least three draws of each.")

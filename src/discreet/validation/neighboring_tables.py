@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice, product
 from typing import Any
 
@@ -118,16 +119,12 @@ class TableSpace:
         """Return pairs to begin with, those with the same other people together."""
         tried = self.people()
         size = self.n - 1
-        fills = [(person,) * size for person in tried[:_BASES]] + [self._random(size, rng)]
-        for others in dict.fromkeys(fills):
+        anybody = tuple(tried[int(at)] for at in rng.integers(len(tried), size=size))
+        for others in dict.fromkeys([*((person,) * size for person in tried[:_BASES]), anybody]):
             if self.neighbors == "add_remove":
                 yield [Pair(others, person, None) for person in tried]
             else:
                 yield [Pair(others, one, other) for at, one in enumerate(tried) for other in tried[at + 1 :]]
-
-    def _random(self, size: int, rng: np.random.Generator) -> tuple[Person, ...]:
-        tried = self.people()
-        return tuple(tried[int(at)] for at in rng.integers(len(tried), size=size))
 
     def varied(self, pair: Pair, rng: np.random.Generator) -> Pair:
         """Return a pair that differs from this one in one respect: another person, or one other value."""
@@ -200,17 +197,10 @@ def search(
     steps: int,
 ) -> list[Pair]:
     """Return the pairs whose outputs lie furthest apart in a few runs each, the furthest first."""
-    known: dict[tuple[Person, ...], Sequence[Any]] = {}
-
-    def outputs(people: tuple[Person, ...]) -> Sequence[Any]:
-        if people not in known:
-            known[people] = draw(people, times)
-        return known[people]
+    outputs = cache(lambda people: draw(people, times))
 
     def distance(pair: Pair) -> float:
-        one, other = pair.people()
-        table = tabulated(outputs(one), outputs(other))
-        return apart(table.first, table.second)
+        return apart(*tabulated(*map(outputs, pair.people())).sides)
 
     scored = [
         (distance(pair), at, pair) for at, pair in enumerate(p for some in space.pairs(rng) for p in some)

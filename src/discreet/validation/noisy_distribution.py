@@ -25,6 +25,7 @@ from discreet.models.base import Model
 from discreet.privacy import PureDP
 from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.validation.likelihood_ratio import DistributionPair
+from discreet.validation.sampled_distribution import common_length
 
 # Points of one coordinate, and of a product.
 _POINTS, _PRODUCT = 2048, 1 << 13
@@ -62,10 +63,7 @@ class NoisyTotals:
     def compared(self, first: Any, second: Any) -> tuple[DistributionPair, int]:
         """Return the distributions of a release of either table, and the number of records."""
         one, other = (self._exact(table) for table in (first, second))
-        if one.records != other.records or one.records is None:
-            raise UsageError(
-                "the tables must have equally many records: under neighbors='replace' the number is public."
-            )
+        n_records = common_length(one.records, other.records)
         log_p, log_q = np.zeros(1), np.zeros(1)
         for a, b, noise in zip(one.totals.values, other.totals.values, one.noise, strict=True):
             if a != b:
@@ -73,7 +71,7 @@ class NoisyTotals:
                 log_p = (log_p[:, None] + here_p).ravel()
                 log_q = (log_q[:, None] + here_q).ravel()
                 log_p, log_q = _merged(log_p, log_q)
-        return DistributionPair(log_p, log_q), one.records
+        return DistributionPair(log_p, log_q), n_records
 
     def _exact(self, table: Any) -> Release:
         """Return the release of a table that is made up, without its noise: what the noise is centered at."""
@@ -106,8 +104,7 @@ def shifted_laplace(steps: int, width: float) -> tuple[np.ndarray, np.ndarray]:
 def _merged(log_p: np.ndarray, log_q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Count points with equal log-ratios as one, and if there are too many, those with nearly equal ones."""
     ratio = log_p - log_q
-    rounded = np.round(ratio, 12)
-    _, place = np.unique(rounded, return_inverse=True)
+    _, place = np.unique(np.round(ratio, 12), return_inverse=True)
     if place.max() >= _PRODUCT:
         low, high = ratio.min(), ratio.max()
         place = np.rint((ratio - low) / (high - low) * (_PRODUCT - 1)).astype(int)

@@ -135,19 +135,21 @@ def _flat(output: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, fl
         yield name, _float(output)
     elif isinstance(output, str | bytes):
         yield name, output if isinstance(output, str) else output.hex()
-    elif depth >= _DEEPEST:
-        raise _unreadable(output)
+    elif depth >= _DEEPEST or not isinstance(output, Mapping | np.ndarray | Sequence | set | frozenset):
+        raise UsageError(
+            "an audited function must return numbers, texts, or lists or dictionaries of them, got "
+            f"{type(output).__name__:.40}.",
+            hint="return what would be published",
+        )
     elif isinstance(output, Mapping):
         for key, value in output.items():
             yield from _flat(value, f"{name}.{key}" if name else str(key), depth + 1)
-    elif isinstance(output, np.ndarray | Sequence | set | frozenset):
+    else:
         held = sorted(output, key=repr) if isinstance(output, set | frozenset) else list(output)
         # how long it is may depend on rows as well
         yield f"{name} length".strip(), float(len(held))
         for at, value in enumerate(held):
             yield from _flat(value, f"{name}[{at}]", depth + 1)
-    else:
-        raise _unreadable(output)
 
 
 def _float(value: Any) -> float:
@@ -155,11 +157,3 @@ def _float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-
-
-def _unreadable(output: Any) -> UsageError:
-    return UsageError(
-        f"an audited function must return numbers, texts, or lists or dictionaries of them, got "
-        f"{type(output).__name__:.40}.",
-        hint="return what would be published",
-    )

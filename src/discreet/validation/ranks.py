@@ -13,6 +13,7 @@ calibration".
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,15 +85,14 @@ def noticeable_coverage(trials: int, level: float) -> float | None:
     from scipy.stats import beta, binomtest
 
     # the fewest truths outside that condemn; p-values fall from the expected number on
-    low, high = int((1 - _TESTED) * trials), trials + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        condemned = binomtest(middle, trials, 1 - _TESTED).pvalue <= level
-        low, high = (low, middle) if condemned else (middle, high)
-    if high > trials:
+    expected = int((1 - _TESTED) * trials)
+    fewest = bisect_left(
+        range(trials + 1), True, expected + 1, key=lambda k: binomtest(k, trials, 1 - _TESTED).pvalue <= level
+    )
+    if fewest > trials:
         return None
     # P(at least k of N outside) = _POWER at this share
-    return 1 - float(beta.ppf(_POWER, high, trials - high + 1))
+    return 1 - float(beta.ppf(_POWER, fewest, trials - fewest + 1))
 
 
 def coverage(ranks: np.ndarray) -> tuple[Coverage, ...]:

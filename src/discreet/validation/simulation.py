@@ -59,7 +59,6 @@ class Trial:
     ranks: Mapping[str, float]
     guarantee: str
     engine: str
-    approximation: str
     independent: bool
     effective: float
 
@@ -107,7 +106,6 @@ def run_trial(setting: Setting, seed: np.random.SeedSequence) -> Trial:
         _ranks(theta, posterior, setting.n_draws, rng),
         release.guarantee.describe(),
         how.engine,
-        how.approximation,
         how.independent,
         effective if np.isfinite(effective) else 0.0,
     )

@@ -96,8 +96,19 @@ def by_records(distribution: NetworkDistribution, n: int) -> dict[tuple[int, ...
     return {key: value / mass for key, value in out.items()}
 
 
-@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
-@pytest.mark.parametrize("structure", [DIAMOND, VEE, CHAIN], ids=["diamond", "vee", "chain"])
+@pytest.mark.parametrize(
+    ("structure", "kind"),
+    [
+        pytest.param(structure, kind, id=f"{name}-{kind}", marks=marks)
+        for name, structure, usual in (
+            ("diamond", DIAMOND, "laplace"),
+            ("vee", VEE, "gaussian"),
+            ("chain", CHAIN, "laplace"),
+        )
+        for kind in ("laplace", "gaussian")
+        for marks in [[] if kind == usual else pytest.mark.slow]
+    ],
+)
 def test_the_distribution_is_that_of_the_records(
     structure: Structure, kind: str, rng: np.random.Generator
 ) -> None:

@@ -299,7 +299,7 @@ def _windows(
     share = a / (a + b)
     least, n = prior.low, prior.high
     assert n is not None
-    peaks = prior.nodes()
+    peaks = prior.nodes
     u = spread(least, n, [y_usable, abs(y_z)], finest=max(1.0, noise_usable.sd / 2), per_fold=2)
     u = np.union1d(u, peaks)
     likely = (2 * share - 1) * min(max(y_usable, 0), n)

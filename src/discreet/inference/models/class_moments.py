@@ -36,7 +36,7 @@ from discreet.domain.columns import Numeric
 from discreet.errors import OutOfReachError
 from discreet.families.normal import Normal
 from discreet.inference.bounded_mean import NoisyTotals, PopulationDraws, draw_population, draw_table
-from discreet.inference.counts.weights import Cell, Table, log_rising
+from discreet.inference.counts.weights import DEPTH, Cell, Table, log_rising
 from discreet.inference.engine import Answer, Question
 from discreet.inference.engines import naive
 from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
@@ -120,11 +120,12 @@ class BlockReading:
         mine = float((self.scales**2).sum()) * (2 if self._laplace else 1)
         return mine + (0.0 if self.missing is None else self.missing.noise.sd**2)
 
-    def reach(self, log_tail: float) -> float:
-        """Return how far the least unwilling of the row's noises can carry it."""
+    @property
+    def reach(self) -> float:
+        """How far the least unwilling of the row's noises can carry it."""
         grid = float(self.release.totals.grid[0])
-        mine = max(distribution.reach(log_tail) for distribution in self.release.noise) * grid
-        return mine if self.missing is None else max(mine, self.missing.noise.reach(log_tail))
+        mine = max(distribution.reach(DEPTH) for distribution in self.release.noise) * grid
+        return mine if self.missing is None else max(mine, self.missing.noise.reach(DEPTH))
 
     def check(self, most: int) -> None:
         """Raise if a cell is so far from any sum over at most ``most`` records that no noise can have carried it."""

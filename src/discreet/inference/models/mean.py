@@ -55,7 +55,7 @@ def draw_naive(question: Question) -> Answer:
 
 def _tells_spread(release: Release) -> str | None:
     """Return why noise cannot be ignored: without squares nothing is left that says how values spread."""
-    if np.linalg.matrix_rank(release.layout.matrix()[:, 1:]) == 2:
+    if np.linalg.matrix_rank(release.layout.matrix[:, 1:]) == 2:
         return None
     return "no sum of squares was published, so that nothing but a prior says how far values spread"
 

@@ -50,7 +50,7 @@ def _with_columns(question: Question, answer: Answer) -> Answer:
 def column_moments(question: Question) -> dict[str, np.ndarray]:
     """Draw mean and sd of each column, draws × columns, assuming nothing but the bounds."""
     release = question.release
-    d, rows = release.family.n_columns, release.layout.matrix()
+    d, rows = release.family.n_columns, release.layout.matrix
     grid = np.array([float(step) for step in release.totals.grid])
     pairs = list(combinations_with_replacement(range(d), 2))
     found = []

@@ -29,10 +29,10 @@ from discreet.artifact import Release
 from discreet.domain.columns import Labels
 from discreet.errors import OutOfReachError, UsageError
 from discreet.families.categorical import Categorical
-from discreet.inference.counts.weights import DEPTH, dirichlet_columns, log_rising
+from discreet.inference.counts.weights import dirichlet_columns, log_rising
 from discreet.inference.engine import Answer, Engine, Question, reads_all, too_wide
 from discreet.inference.engines.naive import warning
-from discreet.inference.missing_prior import BETA_WORDS, missing_prior
+from discreet.inference.missing_prior import BETA_WORDS, FEW_WORDS, missing_prior
 from discreet.inference.models.class_moments import (
     OF_GIBBS,
     OF_GRID,
@@ -59,10 +59,13 @@ from discreet.priors import NormalInverseGamma
 _MOST_ROUNDS = 12
 # Numbers in all tables; each takes 8 bytes, and convolving them several times as much.
 _MOST_NUMBERS = 1.5e7
+# Weights below this share of a window's peak are nothing.
+_LIGHT = np.exp(-32.0)
 
 
 def _model(release: Release) -> NaiveBayes:
-    return release.model.require(NaiveBayes, "this engine reads naive Bayes")
+    assert isinstance(release.model, NaiveBayes)  # as the registry of engines has it
+    return release.model
 
 
 def _has_numbers(release: Release) -> str | None:
@@ -122,7 +125,8 @@ def _draw(question: Question, of_number: _Reader) -> tuple[dict[str, np.ndarray]
     prior, _ = question.prior
     model = _model(release)
     distribution = class_distribution(release, prior, question.records)
-    totals = distribution.totals.sample(question.size, rng)[:, : model.target.n_labels]
+    whole = np.full(question.size, distribution.totals.whole, dtype=np.int64)
+    totals = distribution.totals.panel.split(whole, rng)[:, : model.target.n_labels]
     draws = {model.target.name: dirichlet_columns((prior[model.target.name] + totals).T, rng).T}
     warnings: dict[str, None] = {}
     for d, feature in enumerate(model.features):
@@ -147,11 +151,7 @@ def _said_of_missing(release: Release) -> str:
     if release.domain.missing != "count":
         return ""
     features = f"features within a class: {BETA_WORDS}"
-    return (
-        features
-        if release.records is None
-        else f"{missing_prior(None, release.records).describe()}; {features}"
-    )
+    return features if release.records is None else f"{FEW_WORDS}; {features}"
 
 
 @dataclass(frozen=True)
@@ -235,14 +235,15 @@ def class_distribution(
         ]
         windows = [_window(group, group[0]) for group in distributions]
         totals = tied(windows)
-        heavy = totals.heavy()
         means = [
             window.low + float(marginal @ np.arange(marginal.size))
             for window, marginal in zip(windows, totals.marginals, strict=False)
         ]
+        # a window that ends, below or above, where there is still weight
         off = [
-            (low > 0 and below) or ((ceiling is None or high < ceiling) and above)
-            for (low, high), (below, above) in zip(spans, heavy, strict=False)
+            (low > 0 and weight[0] > _LIGHT * weight.max())
+            or ((ceiling is None or high < ceiling) and weight[-1] > _LIGHT * weight.max())
+            for (low, high), weight in zip(spans, totals.marginals, strict=False)
         ]
         if not any(off):
             return ClassDistribution(totals, distributions, tied)
@@ -302,7 +303,7 @@ def _first_windows(
             share = np.where(free, 1 / precision, 0.0)
             centers = np.clip(centers + short * share / share.sum(), 0.0, most)
     # all rows must move together, each through its least unwilling cell
-    reach = [1 / sum(1 / max(row.reach(DEPTH), 1e-9) for row in group) for group in rows]
+    reach = [1 / sum(1 / max(row.reach, 1e-9) for row in group) for group in rows]
     halves = 10 / np.sqrt(precision) + np.array(reach) + 8
     return centers.tolist(), halves.tolist()
 

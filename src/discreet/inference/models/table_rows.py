@@ -25,14 +25,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from discreet.errors import OutOfReachError
 from discreet.inference.counts.latent_cells import CellCounts, Panel
-from discreet.inference.counts.weights import Cell, Table, convolved, log_rising, tilt_for
+from discreet.inference.counts.weights import DEPTH, Cell, Table, convolved, log_rising, tilt_for
 from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
 from discreet.privacy import Noise
 
@@ -41,34 +40,30 @@ _TRUSTED = 1e-6
 _MOST_PANELS = 400
 # Rejections before a draw gets a table of its own.
 _TRIES = 64
-# Weights this far below a window's peak are nothing.
-_LIGHT = 32.0
 # The whole must be within this of the convolution's peak, where rounding (1e-16 of the peak) does not matter.
 _VISIBLE = 1e-6
 
 
 @dataclass(frozen=True)
 class RowReading:
-    """The noisy counts of one row and the prior of its labels; ``missing`` says whether the last is of no label."""
+    """The noisy counts of one row and the prior of its labels; ``missing`` says whether the last is of no label.
+
+    ``total`` is what the row reads in all, ``variance`` that of the noise on it, and ``reach`` how far the least
+    unwilling of the row's noises can carry it.
+    """
 
     alpha: np.ndarray
     y: np.ndarray
     noise: tuple[Noise, ...]
     missing: bool
+    total: int = field(init=False)
+    variance: float = field(init=False)
+    reach: float = field(init=False)
 
-    @property
-    def total(self) -> int:
-        """What the row reads in all."""
-        return int(self.y.sum())
-
-    @property
-    def variance(self) -> float:
-        """Variance of the noise on :attr:`total`."""
-        return float(sum(distribution.sd**2 for distribution in self.noise))
-
-    def reach(self, log_tail: float) -> float:
-        """Return how far the least unwilling of the row's noises can carry it."""
-        return max(distribution.reach(log_tail) for distribution in self.noise)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", int(self.y.sum()))
+        object.__setattr__(self, "variance", float(sum(noise.sd**2 for noise in self.noise)))
+        object.__setattr__(self, "reach", max(noise.reach(DEPTH) for noise in self.noise))
 
     def cells(self, most: int) -> list[Cell]:
         """Return the row's cells, last that of missing values if they are counted."""
@@ -133,16 +128,15 @@ def row_distribution(row: RowReading, target: float, low: int, high: int) -> Row
 
 def _covering(cells: list[Cell], target: int, low: int, high: int) -> CellCounts:
     """Return panels that hold the log of the cells' convolution at every total in [low, high], on one scale."""
-    panels = [_panel(cells, target, low, high, target)]
+    panels = [_panel(cells, target, high, target, low, high)]
     for above in (False, True):
         while (panels[-1].high < high) if above else (panels[0].low > low):
             last = panels[-1] if above else panels[0]
             half = (last.high - last.low) // 2
             edge = last.high + 1 if above else last.low - 1
             aim = min(edge + half, high) if above else max(edge - half, low)
-            new = _panel(cells, aim, low, high, edge)
-            new = new.cut(edge, high) if above else new.cut(low, edge)
-            panels.insert(len(panels) if above else 0, new)
+            ends = (edge, high) if above else (low, edge)
+            panels.insert(len(panels) if above else 0, _panel(cells, aim, high, edge, *ends))
             if len(panels) > _MOST_PANELS:
                 raise OutOfReachError(
                     "the prior is too strong for this noise to enumerate the counts exactly."
@@ -150,11 +144,14 @@ def _covering(cells: list[Cell], target: int, low: int, high: int) -> CellCounts
     return CellCounts(tuple(panels))
 
 
-def _panel(cells: list[Cell], aim: int, low: int, high: int, needed: int) -> Panel:
-    """Return a panel around ``aim``, or nearer to ``needed``, that is accurate there; cut to [low, high]."""
+def _panel(cells: list[Cell], aim: int, most: int, needed: int, low: int, high: int) -> Panel:
+    """Return a panel around ``aim``, or nearer to ``needed``, that is accurate there; cut to [low, high].
+
+    No cell holds more than ``most``.
+    """
     while True:
-        tilt = tilt_for(cells, aim, high)
-        made = [cell.weights(tilt, high) for cell in cells]
+        tilt = tilt_for(cells, aim, most)
+        made = [cell.weights(tilt, most) for cell in cells]
         tables = [Table(first, weights) for first, weights, _ in made]
         parts = convolved(tables)
         sums = parts[-1][-1]
@@ -201,50 +198,33 @@ class TotalWeights:
 
 @dataclass(frozen=True)
 class SharedTotals:
-    """The distribution of totals that add up to ``whole``, as tilted tables."""
+    """The distribution of totals that add up to ``whole``: tilted tables, which split it into totals.
+
+    ``marginals`` are the probabilities of each total on its window, in the order that the windows were given in.
+    """
 
     whole: int
     panel: Panel
+    marginals: list[np.ndarray]
 
     @classmethod
     def of(cls, windows: Sequence[TotalWeights], whole: int) -> SharedTotals:
         """Tilt and convolve."""
         tilt = balance(windows, whole)
-        tables = [Table(window.low, window.tilted(tilt)) for window in windows]
-        panel = Panel(0, np.empty(0), np.empty(0), *convolved(tables))
-        sums = panel.partial[-1]
-        if not float(sums.at(np.array(whole))) > _VISIBLE * sums.weights.max():
+        order, tables, partial = convolved([Table(window.low, window.tilted(tilt)) for window in windows])
+        if not float(partial[-1].at(np.array(whole))) > _VISIBLE * partial[-1].weights.max():
             raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
-        return cls(whole, panel)
-
-    @cached_property
-    def marginals(self) -> list[np.ndarray]:
-        """The probabilities of each total on its window, in the order that the windows were given in."""
-        tables, partial = self.panel.cells, self.panel.partial
-        out: list[np.ndarray] = [np.empty(0)] * len(tables)
+        marginals: list[np.ndarray] = [np.empty(0)] * len(tables)
         after: Table | None = None
         for k in range(len(tables) - 1, -1, -1):
             before = partial[k - 1] if k else None
             others = after if before is None else before if after is None else before.convolve(after)
             mine = tables[k]
-            m = np.arange(mine.low, mine.high + 1)
-            rest = (m == self.whole).astype(float) if others is None else others.at(self.whole - m)
-            weights = mine.weights * rest
-            out[self.panel.order[k]] = weights / weights.sum()
+            rest = whole - mine.low - np.arange(mine.weights.size)
+            weights = mine.weights * ((rest == 0).astype(float) if others is None else others.at(rest))
+            marginals[order[k]] = weights / weights.sum()
             after = mine if after is None else after.convolve(mine)
-        return out
-
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw totals, independently, one vector in each row."""
-        return self.panel.split(np.full(size, self.whole, dtype=np.int64), rng)
-
-    def heavy(self) -> list[tuple[bool, bool]]:
-        """Tell for each total whether the window ends where there is still weight: below, and above."""
-        out = []
-        for marginal in self.marginals:
-            least = marginal.max() * np.exp(-_LIGHT)
-            out.append((bool(marginal[0] > least), bool(marginal[-1] > least)))
-        return out
+        return cls(whole, Panel(0, np.empty(0), np.empty(0), order, tables, partial), marginals)
 
 
 def log_sums(a: TotalWeights, b: TotalWeights, low: int, high: int, target: float) -> np.ndarray:

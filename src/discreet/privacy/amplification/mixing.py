@@ -21,13 +21,15 @@ from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import fraction
 from discreet.privacy.amplification.mixing_coefficients import MarkovKernel
-from discreet.privacy.amplification.statements import pure_or_approx
-from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.privacy.guarantees import ApproxDP, PureDP, pure_or_approx
+from discreet.privacy.rounding import float_result_up
 
 # Kernels are wrong by less than this, relatively, and so are levels; one next to 0 is also rounded in absolute terms.
 _ULPS, _LEVEL_ROOM = 1e-15, 1e-12
 # So large that its product with the least delta is not rounded to 0.
 _LEAST_COEFFICIENT = 1e-200
+# No smaller delta can be stated; a larger one is also true.
+_LEAST_DELTA = 1e-30
 # e^700 is a float.
 _LARGE = 700.0
 
@@ -156,14 +158,6 @@ def after_pure_ultra_mixing(epsilon: float, gamma: float) -> float:
     return float(min(value, least))
 
 
-_RULES: dict[Condition, Callable[[float, float, float], tuple[float, float]]] = {
-    "dobrushin": after_dobrushin,
-    "hockey_stick": after_hockey_stick,
-    "doeblin": after_doeblin,
-    "ultra_mixing": after_ultra_mixing,
-}
-
-
 @checked
 def amplifications(epsilon: float, delta: float, kernel: MarkovKernel) -> dict[Condition, Amplified]:
     """Return what each condition makes of (epsilon, delta)-DP after ``kernel``, by name; none includes all others.
@@ -176,18 +170,18 @@ def amplifications(epsilon: float, delta: float, kernel: MarkovKernel) -> dict[C
     Geumlek (2020), theorem 15; ``pure_ultra_mixing``, for delta = 0 only, is :func:`after_pure_ultra_mixing`.
     """
     level = max(0.0, hockey_stick_level(epsilon, delta) * (1 - _LEVEL_ROOM) - _LEVEL_ROOM)
-    coefficients: dict[Condition, float] = {
-        "dobrushin": kernel.dobrushin(),
-        "hockey_stick": kernel.dobrushin(level),
-        "doeblin": kernel.doeblin(),
-        "ultra_mixing": kernel.ultra_mixing(),
+    ways: dict[Condition, tuple[Callable[[float, float, float], tuple[float, float]], float]] = {
+        "dobrushin": (after_dobrushin, kernel.dobrushin()),
+        "hockey_stick": (after_hockey_stick, kernel.dobrushin(level)),
+        "doeblin": (after_doeblin, kernel.doeblin()),
+        "ultra_mixing": (after_ultra_mixing, kernel.ultra_mixing()),
     }
-    gammas: dict[Condition, float] = {name: _raised(gamma) for name, gamma in coefficients.items()}
-    found: dict[Condition, Amplified] = {
-        name: Amplified(name, gamma, *_RULES[name](epsilon, delta, gamma)) for name, gamma in gammas.items()
-    }
+    found: dict[Condition, Amplified] = {}
+    for name, (rule, coefficient) in ways.items():
+        gamma = _raised(coefficient)
+        found[name] = Amplified(name, gamma, *rule(epsilon, delta, gamma))
     if delta == 0:
-        gamma = gammas["ultra_mixing"]
+        gamma = found["ultra_mixing"].gamma
         value = after_pure_ultra_mixing(epsilon, gamma)
         found["pure_ultra_mixing"] = Amplified("pure_ultra_mixing", gamma, value, 0.0)
     return found
@@ -208,12 +202,12 @@ def after_kernel(
     ----------
     Geumlek (2020), theorem 15.
     """
-    delta = float(guarantee.delta) if isinstance(guarantee, ApproxDP) else 0.0
-    found = amplifications(float(guarantee.epsilon), delta, kernel)
+    found = amplifications(float(guarantee.epsilon), float(guarantee.budgets().get("delta", 0)), kernel)
     if condition not in found:
         raise UsageError(f"condition must be one of {', '.join(found)}, got condition={condition!r}.")
     stated = found[condition]
-    return pure_or_approx(stated.epsilon, stated.delta, neighbors=guarantee.neighbors, unit=guarantee.unit)
+    delta = stated.delta and max(stated.delta * (1 + 1e-10), _LEAST_DELTA)
+    return pure_or_approx(float_result_up(stated.epsilon), delta, **guarantee.about)
 
 
 def _subsampled(epsilon: float, gamma: float) -> float:

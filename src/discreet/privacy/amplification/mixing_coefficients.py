@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.arguments import fill
 from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.privacy.amplification.checks import probabilities
@@ -70,7 +71,7 @@ class FiniteKernel(MarkovKernel):
         if rows.ndim != 2:
             raise UsageError("matrix must have two axes: inputs, then outputs.")
         rows.setflags(write=False)
-        object.__setattr__(self, "matrix", rows)
+        fill(self, matrix=rows)
 
     @checked
     def dobrushin(self, epsilon: float = 0.0) -> float:

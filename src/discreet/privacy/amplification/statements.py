@@ -8,12 +8,9 @@ from numpy.typing import ArrayLike
 from discreet.checked import checked
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.privacy.guarantees import ZeroConcentratedDP
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import float_result_up
-
-# No smaller delta can be stated; a larger one is also true.
-_LEAST_DELTA = 1e-30
 
 
 @checked
@@ -35,13 +32,3 @@ def curve(
     if not (np.all(np.isfinite(a)) and np.all(np.isfinite(bounds))):
         raise UsageError("a Rényi curve is stated at finite orders and bounds.")
     return RenyiDP(a.tolist(), [float_result_up(e) for e in bounds], neighbors=neighbors, unit=unit)
-
-
-def pure_or_approx(
-    epsilon: float, delta: float, *, neighbors: Neighbors = "replace", unit: str | None = None
-) -> PureDP | ApproxDP:
-    """State (epsilon, delta)-DP; pure if delta is exactly 0."""
-    stated = float_result_up(epsilon)
-    if delta == 0:
-        return PureDP(stated, neighbors=neighbors, unit=unit)
-    return ApproxDP(stated, max(delta * (1 + 1e-10), _LEAST_DELTA), neighbors=neighbors, unit=unit)

@@ -29,8 +29,8 @@ from typing import Any
 
 from discreet.errors import UsageError
 from discreet.privacy.costs.chain_updates import simplex_sensitivity
-from discreet.privacy.costs.parameter_grid import SLACK
-from discreet.rational import Number, exact
+from discreet.privacy.costs.scored_points import SLACK
+from discreet.rational import exact
 
 #: Normalized weights are whole numbers of these steps before noise is added.
 WEIGHT_STEPS = 1 << 20
@@ -123,9 +123,4 @@ def read_path(path: Any) -> AnnealingPath:
     """Read a path that a caller gave."""
     if isinstance(path, str) or not isinstance(path, Sequence):
         raise UsageError("path must be a list of epsilons, such as [0, 0.1, 0.2, 0.4].")
-    return AnnealingPath(tuple(exact(_number(epsilon), "path") for epsilon in path))
-
-
-def _number(value: Any) -> Number:
-    # arrays hold numbers of NumPy's own
-    return value.item() if hasattr(value, "item") else value
+    return AnnealingPath(tuple(exact(epsilon, "path") for epsilon in path))

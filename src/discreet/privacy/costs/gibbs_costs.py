@@ -40,15 +40,15 @@ variables, is wrong: everybody sees which variables moved, so the pure cost is t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import UsageError
 from discreet.privacy.composition import compose
 from discreet.privacy.costs.chain_updates import concentrated_update
-from discreet.privacy.costs.sampler_costs import random_scan, sequence_scan
-from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.privacy.costs.sampler_costs import random_scan
+from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
 from discreet.privacy.renyi import RenyiDP
 from discreet.privacy.rounding import decimal, rational_up
 
@@ -84,17 +84,13 @@ class SweepCosts:
 
     def pure(self, temperature: Fraction, sweeps: int) -> PureDP:
         """Return the pure guarantee; a random scan is no cheaper than a whole one."""
-        update = PureDP(self.assignment_range / temperature)
-        labels = [PureDP(each / temperature) for each in (*self.ranges, *self.apart)]
-        sweep = self._scan(update, labels)
+        sweep = self._sweep(PureDP, temperature)
         assert isinstance(sweep, PureDP)
         return PureDP(sweeps * sweep.epsilon)
 
     def approx(self, temperature: Fraction, sweeps: int, delta: Fraction) -> ApproxDP:
         """Return the approximate guarantee, the better of the pure one and that through Rényi divergences."""
-        update = concentrated_update(self.assignment_range / temperature)
-        labels = [concentrated_update(each / temperature) for each in (*self.ranges, *self.apart)]
-        sweep = self._scan(update, labels)
+        sweep = self._sweep(concentrated_update, temperature)
         if isinstance(sweep, ZeroConcentratedDP):
             total: ZeroConcentratedDP | RenyiDP = ZeroConcentratedDP(sweeps * sweep.rho)
         else:
@@ -125,10 +121,11 @@ class SweepCosts:
             low, high = (low, middle) if self.epsilon(middle, sweeps, delta) <= epsilon else (middle, high)
         return min(pure, rational_up(decimal(high * (1 + _PRECISION)), 15))
 
-    def _scan(self, update: PureDP | ZeroConcentratedDP, shared: Sequence[PureDP | ZeroConcentratedDP]):
+    def _sweep(self, update: Callable[[Fraction], Guarantee], temperature: Fraction) -> Guarantee:
+        """Return the cost of one sweep, by that of an update with a range over the temperature."""
+        shared = [update(each / temperature) for each in (*self.ranges, *self.apart)]
         if not self.hidden:
             return compose(*shared)
-        if self.share == 1:
-            return sequence_scan(update, shared=shared)
-        part = random_scan(update, updated=self.share.numerator, variables=self.share.denominator)
-        return compose(part, *shared)
+        assigned = update(self.assignment_range / temperature)
+        share = self.share
+        return random_scan(assigned, updated=share.numerator, variables=share.denominator, shared=shared)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,10 +17,10 @@ from discreet.privacy.costs.chain_updates import (
     metropolis_distribution,
 )
 from discreet.privacy.costs.likelihood_range import largest_change, range_up
-from discreet.privacy.costs.parameter_grid import LOWEST, SCALE_BITS, ParameterGrid
+from discreet.privacy.costs.parameter_grid import ParameterGrid
+from discreet.privacy.costs.scored_points import LOWEST, SCALE, Scores
 from discreet.privacy.selection import ExponentialChoice
 
-_STEP = float(1 << SCALE_BITS)
 # Numbers per table of the search for the worst rejection.
 _MOST_NUMBERS = 40_000_000
 _MOST_PAIRS = 1 << 21
@@ -34,18 +34,7 @@ def barker_choice(scores: Any, at: Any, to: Any) -> ExponentialChoice:
     range of a step.
     """
     difference = scores[to] - scores[at]
-    return ExponentialChoice((0, min(max(difference, LOWEST), -LOWEST)), _STEP)
-
-
-@dataclass(frozen=True)
-class GridScores:
-    """The log-weights of a grid's points for one table and one power of its likelihood, each when it is asked for."""
-
-    grid: ParameterGrid
-    score: Callable[[tuple[int, int, tuple[int, ...]]], int]
-
-    def __getitem__(self, point: int) -> int:
-        return self.score(self.grid.fixed(point))
+    return ExponentialChoice((0, min(max(difference, LOWEST), -LOWEST)), SCALE)
 
 
 @dataclass(frozen=True)
@@ -106,13 +95,14 @@ class GridWalk:
             return int(source.floating(lambda rng: rng.choice(prior.size, p=prior)))
         return source.exponential(self.grid.distribution([Fraction(0)], 0, Fraction(1)))
 
-    def scores(self, features: Sequence[Fraction], n_records: int, power: Fraction) -> GridScores:
+    def scores(self, features: Sequence[Fraction], n_records: int, power: Fraction) -> Scores:
         """Return the scores of the points for one table."""
-        return GridScores(self.grid, self.grid.scorer(features, n_records, power))
+        score = self.grid.scorer(features, n_records, power)
+        return Scores(lambda point: score(self.grid.fixed(point)))
 
     def draws(self, states: Sequence[int]) -> dict[str, np.ndarray]:
         """Return the parameters at some states."""
-        return {name: values[list(states)] for name, values in self.grid.points.items()}
+        return self.grid.at(states)
 
     def propose(self, steps: int | tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         """Draw the offsets of proposals, of several axes one for each; nothing about them is private."""
@@ -145,7 +135,7 @@ class GridWalk:
         offsets = np.concatenate([np.arange(-self.width, 0), np.arange(1, self.width + 1)])
         decide = {"barker": barker_distribution, "metropolis": metropolis_distribution}[rule]
         rows = [
-            decide(np.array((scores[at + o] - scores[at]) / _STEP))
+            decide(np.array((scores[at + o] - scores[at]) / SCALE))
             if self.holds(at + o)
             else np.array([0.0, 1.0])
             for o in map(int, offsets)

@@ -36,20 +36,7 @@ from discreet.privacy.costs.likelihood_range import (
     range_up,
     steepest_quadratic,
 )
-from discreet.privacy.costs.scored_points import LOWEST, SCALE_BITS, SLACK, STEEPEST, ScoredPoints
-
-__all__ = [
-    "LOWEST",
-    "MAPPED",
-    "SCALE_BITS",
-    "SLACK",
-    "ParameterGrid",
-    "check_support",
-    "grid_cells",
-    "grid_refusal",
-    "open_ranges",
-    "prior_values",
-]
+from discreet.privacy.costs.scored_points import SLACK, STEEPEST, ScoredPoints
 
 #: The most points of a grid.
 MOST_POINTS = 1 << 16
@@ -103,12 +90,9 @@ class ParameterGrid(ScoredPoints):
     def log_base(self) -> np.ndarray:
         """The prior's log-weight of every point, up to a constant: density times step, half of it at each end."""
         log_weight = _log_prior(self.prior, self.family, self.points)
-        for i, axis in enumerate(self.axes):
-            shape = [1] * len(self.axes)
-            shape[i] = len(axis)
-            ends = np.zeros(len(axis))
-            ends[[0, -1]] = -np.log(2.0)
-            full = np.broadcast_to(ends.reshape(shape), [len(a) for a in self.axes])
+        ends = np.zeros(self.cells)
+        ends[[0, -1]] = -np.log(2.0)
+        for full in np.meshgrid(*[ends] * len(self.axes), indexing="ij"):
             log_weight = log_weight + full.ravel()
         return log_weight
 

@@ -51,9 +51,9 @@ def approximate_sampler(exact_draw: PureDP | ApproxDP, *, total_variation: Numbe
     if not isinstance(exact_draw, PureDP | ApproxDP):
         raise UsageError("the exact draw must have a pure or an approximate guarantee.")
     factor = exp_up(exact_draw.epsilon)
-    known = exact_draw.delta if isinstance(exact_draw, ApproxDP) else Fraction(0)
+    known = exact_draw.budgets().get("delta", 0)
     delta = meaningful(None if factor is None else known + (1 + factor) * error)
-    return ApproxDP(exact_draw.epsilon, delta, neighbors=exact_draw.neighbors, unit=exact_draw.unit)
+    return ApproxDP(exact_draw.epsilon, delta, **exact_draw.about)
 
 
 def sequence_scan(update: Guarantee, *, shared: Sequence[Guarantee] = ()) -> Guarantee:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from discreet.privacy.selection import ExponentialChoice
 
 #: Scores are integers in steps of 2^-52, so that the exponential mechanism's scale is an exact float.
 SCALE_BITS = 52
+SCALE = float(1 << SCALE_BITS)
 #: What rounding the scores adds to the log-ratio of a choice: two of them, of one step each.
 SLACK = Fraction(2, 1 << SCALE_BITS)
 #: A score this far below the best, e^-1024 as a weight, is raised to it, because it must fit a 64-bit integer.
@@ -58,6 +60,10 @@ class ScoredPoints(ABC):
     def range(self) -> Fraction:
         """Return the range of the log-likelihood difference between two records over all points, rounded up."""
 
+    def at(self, places: Sequence[int]) -> dict[str, np.ndarray]:
+        """Return the values of the parameters at some points."""
+        return {name: values[list(places)] for name, values in self.points.items()}
+
     def distribution(
         self, features: Sequence[Fraction], n_records: int, temperature: Fraction
     ) -> ExponentialChoice:
@@ -68,9 +74,7 @@ class ScoredPoints(ABC):
         scores' differences by what it moves the log-likelihood's, over T, and by at most two steps more. Raising
         scores that lie far below the best one moves none of them further than it would have moved without.
         """
-        scores = self.scores(features, n_records, 1 / temperature)
-        best = max(scores)
-        return ExponentialChoice([max(score - best, LOWEST) for score in scores], float(1 << SCALE_BITS))
+        return weight_choice(self.scores(features, n_records, 1 / temperature))
 
     def scores(self, features: Sequence[Fraction], n_records: int, power: Fraction) -> list[int]:
         """Return the log-weight of every point for a likelihood raised to ``power``, in steps of 2^-52, rounded down.
@@ -108,6 +112,25 @@ class ScoredPoints(ABC):
         slopes, levels = self.tables
         columns = [fixed_point(column) for column in slopes.T]
         return fixed_point(self.log_base), fixed_point(levels), list(zip(*columns, strict=True))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The log-weights of states for one table and one power of its likelihood, each when it is asked for."""
+
+    score: Callable[[Any], int]
+
+    def __getitem__(self, state: Any) -> int:
+        return self.score(state)
+
+
+def weight_choice(log_weights: Sequence[int], scale: float = SCALE) -> ExponentialChoice:
+    """Return the choice in proportion to weights, by their logarithms in steps of one over ``scale``.
+
+    Raising those far below the best one moves none of them further than it would have moved without.
+    """
+    best = max(log_weights)
+    return ExponentialChoice([max(w - best, LOWEST) for w in log_weights], scale)
 
 
 def fixed_point(values: np.ndarray) -> list[int]:

@@ -10,7 +10,7 @@ both labels are at their least: the range of a step is the sum of the two larges
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,21 +21,11 @@ import numpy as np
 
 from discreet.arguments import whole
 from discreet.errors import UsageError
-from discreet.privacy.costs.scored_points import SCALE_BITS, TABLE_BITS, fixed_point
+from discreet.privacy.costs.scored_points import SCALE_BITS, TABLE_BITS, Scores, fixed_point
 from discreet.privacy.rounding import log_up
 
 State = tuple[int, ...]
 _DEFAULT_PARTS, _MOST_PARTS = 1024, 1 << 16
-
-
-@dataclass(frozen=True)
-class ShareScores:
-    """The log-weights of states for one table and one power of its likelihood, in steps of 2^-52, rounded down."""
-
-    score: Callable[[State], int]
-
-    def __getitem__(self, state: State) -> int:
-        return self.score(state)
 
 
 @dataclass(frozen=True)
@@ -85,7 +75,7 @@ class SimplexWalk:
             int(f + v) for f, v in zip(self.floors, np.diff(ends, prepend=0, append=free), strict=True)
         )
 
-    def scores(self, features: Sequence[Fraction], n_records: int, power: Fraction) -> ShareScores:
+    def scores(self, features: Sequence[Fraction], n_records: int, power: Fraction) -> Scores:
         """Return the scores of states for one table; ``features`` are counts of labels."""
         counts = [int(feature) for feature in features]
         top, bottom = power.denominator, power.numerator
@@ -97,7 +87,7 @@ class SimplexWalk:
             likelihood = sum(map(int.__mul__, counts, logs))
             return ((base * top + bottom * likelihood) << SCALE_BITS) // (top << TABLE_BITS)
 
-        return ShareScores(score)
+        return Scores(score)
 
     @cached_property
     def _logs(self) -> list[int]:

@@ -27,6 +27,8 @@ differential privacy composition for exponential mechanisms.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,15 +141,17 @@ class ErrorLimit:
         It is necessary, not sufficient: the two distributions may be closer than what is known about them.
         """
         check_error(delta)
-        if self.error(MOST_DRAWS) > delta:
+        return least_number(lambda n: self.error(n) <= delta, MOST_DRAWS)
+
+
+def least_number(done: Callable[[int], bool], most: int) -> int | None:
+    """Return the least number for which something that stays true is true, small ones tried first; None beyond most."""
+    few, many = 0, 1
+    while not done(many):
+        if many == most:
             return None
-        few, many = 0, 1
-        while self.error(many) > delta:
-            few, many = many, 2 * many
-        while many - few > 1:
-            middle = (few + many) // 2
-            few, many = (middle, many) if self.error(middle) > delta else (few, middle)
-        return many
+        few, many = many, min(2 * many, most)
+    return bisect_left(range(many), True, few + 1, key=done)
 
 
 def check_error(delta: float) -> None:

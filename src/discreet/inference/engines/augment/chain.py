@@ -181,7 +181,8 @@ class Chain:
         target, rng = self.target, self.rng
         there = jumps.draw(rng)
         theta = {
-            name: values[0] for name, values in jumps.space.theta(target.latent.family, there[None]).items()
+            name: values[0]
+            for name, values in target.latent.family.named(jumps.space.values(there[None])).items()
         }
         proposal = target.latent.draw(theta, target.n, rng)
         if proposal is None:

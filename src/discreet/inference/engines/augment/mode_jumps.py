@@ -18,7 +18,7 @@ from scipy.special import gammaln, logsumexp
 
 from discreet.inference.engine import Question
 from discreet.inference.engines.gibbs.gibbs_engine import coordinates
-from discreet.inference.engines.gibbs.unconstrain import UnconstrainingTransform, transform_of
+from discreet.inference.engines.gibbs.unconstrain import TRANSFORMS, UnconstrainingTransform
 
 # Draws that kernels sit on, and neighbors whose spread makes a kernel's shape.
 _CENTERS = 600
@@ -54,7 +54,7 @@ class ModeJumps:
     @classmethod
     def of(cls, question: Question) -> ModeJumps:
         """Put kernels on draws of the gibbs engine."""
-        space = transform_of(question.prior)
+        space = TRANSFORMS[type(question.prior)](question.prior)
         _, x, _ = coordinates(replace(question, size=2 * _CENTERS))
         return cls(x[question.rng.permutation(len(x))[:_CENTERS], : space.dim], space)
 

@@ -44,13 +44,8 @@ def feature_moments(release: Release) -> Moments:
     family = release.family
     if family.vocabulary is not None:
         return _cells if len(family.geometry.feature_names) > 1 else _binary
-    make = family.closed_form(_MOMENTS)
+    make = family.closed_form(MOMENTS)
     return _column(release) if make is None else make(release)
-
-
-def has_moments(family: Likelihood) -> bool:
-    """Whether the moments of one record can be integrated: of one column always, of several by a closed form."""
-    return family.n_columns == 1 or family.closed_form(_MOMENTS) is not None
 
 
 def _binary(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +61,7 @@ def _cells(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
 def _normal(release: Release) -> Moments:
     family: Any = release.family
     shift, half = affine_map(release)
-    size = len(family.geometry.feature_names)
+    size = 1 if isinstance(family, NormalKnownVariance) else 2
     clip = release.domain.outside == "clip"
 
     def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
@@ -289,7 +284,8 @@ def normal_moments(mu: np.ndarray, sd: np.ndarray, *, clip: bool) -> tuple[np.nd
     return _normal_kernel(np.ascontiguousarray(mu), np.ascontiguousarray(sd), clip, _T, _W)
 
 
-_MOMENTS: dict[type[Likelihood], Callable[[Release], Moments]] = {
+#: Closed forms; moments of other families of one column are integrated, of several columns they are not.
+MOMENTS: dict[type[Likelihood], Callable[[Release], Moments]] = {
     Exponential: _exponential,
     MultivariateNormal: _box,
     Normal: _normal,

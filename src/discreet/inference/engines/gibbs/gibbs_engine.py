@@ -35,7 +35,7 @@ from discreet.families.base import Theta
 from discreet.inference.engine import Answer, Engine, Question
 from discreet.inference.engines.gibbs import cell_tree, walkers
 from discreet.inference.engines.gibbs.box import MOST_COLUMNS
-from discreet.inference.engines.gibbs.feature_moments import affine_map, column_records, has_moments
+from discreet.inference.engines.gibbs.feature_moments import MOMENTS, affine_map, column_records
 from discreet.inference.engines.gibbs.target import Target
 from discreet.inference.engines.gibbs.unconstrain import TRANSFORMS
 
@@ -59,7 +59,7 @@ def refusal(release: Release) -> str | None:
     if family.prior_type not in TRANSFORMS:
         return f"the gibbs engine has no coordinates for the prior of {family.name}"
     columns = family.n_columns
-    if not has_moments(family):
+    if columns > 1 and family.closed_form(MOMENTS) is None:
         return f"the gibbs engine does not integrate over the {columns} columns of {family.name}"
     if columns > MOST_COLUMNS:
         return (

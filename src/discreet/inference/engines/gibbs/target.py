@@ -25,7 +25,7 @@ from discreet.artifact import Release
 from discreet.inference.engine import Question
 from discreet.inference.engines.gibbs.feature_moments import Moments, feature_moments
 from discreet.inference.engines.gibbs.marginal import log_marginal
-from discreet.inference.engines.gibbs.unconstrain import UnconstrainingTransform, transform_of
+from discreet.inference.engines.gibbs.unconstrain import TRANSFORMS, UnconstrainingTransform
 from discreet.inference.missing_prior import MissingPrior
 from discreet.inference.record_prior import CountPrior, RecordPrior
 
@@ -47,12 +47,6 @@ class Place:
     residual: np.ndarray
     covariance: np.ndarray
 
-    def put(self, other: Place, where: np.ndarray, at: np.ndarray) -> None:
-        """Copy the entries ``where`` of ``other`` to positions ``at``."""
-        self.log_prior[at] = other.log_prior[where]
-        self.residual[:, at] = other.residual[:, where]
-        self.covariance[:, :, at] = other.covariance[:, :, where]
-
     def take(self, which: np.ndarray | slice) -> Place:
         """Return the entries ``which``."""
         return Place(self.log_prior[which], self.residual[:, which], self.covariance[:, :, which])
@@ -72,7 +66,7 @@ class Readings:
         """Read them from a release."""
         grid = np.array([float(g) for g in release.totals.grid])
         scale = np.array([distribution.width for distribution in release.noise])
-        rows = release.layout.matrix()
+        rows = release.layout.matrix
         # values in grid steps over scales in grid steps: integers beyond 2^53 lose nothing that noise has not covered
         y = np.array([float(v) for v in release.totals.values]) / scale
         rows = rows / (scale * grid)[:, None]
@@ -169,7 +163,7 @@ class Target:
     def __init__(self, question: Question) -> None:
         release = question.release
         self.family = release.family
-        self.transform: UnconstrainingTransform = transform_of(question.prior)
+        self.transform: UnconstrainingTransform = TRANSFORMS[type(question.prior)](question.prior)
         self.moments: Moments = feature_moments(release)
         self.readings = Readings.of(release)
         self.n_readings = len(self.readings.y)
@@ -191,7 +185,7 @@ class Target:
 
     def theta(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return the parameters at these coordinates."""
-        return self.transform.theta(self.family, x[:, : self.transform.dim])
+        return self.family.named(self.transform.values(x[:, : self.transform.dim]))
 
     def coordinates(self, values: Any, usable: float, rng: np.random.Generator) -> np.ndarray:
         """Return coordinates of values of the prior; a latent usable count is scattered about ``usable``."""
@@ -366,7 +360,7 @@ def _count(records: CountPrior, readings: Readings) -> Count | MissingCount | No
     if isinstance(records, MissingPrior):
         anchor = min(max(read, low), high)
         least, most = math.floor(anchor - reach), math.ceil(anchor + reach)
-        narrow_low, narrow_high = records.likely()
+        narrow_low, narrow_high = records.likely
         if narrow_low <= narrow_high:
             least, most = min(least, narrow_low), max(most, narrow_high)
         return MissingCount.of(records, max(least, records.low) - 0.5, min(most, records.high) + 0.5)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.families.likelihood import Likelihood
 from discreet.priors import (
     Beta,
     ByDensity,
@@ -33,14 +33,13 @@ _LOG_2PI = math.log(2 * math.pi)
 _LEAST = 1e-300
 
 
+@dataclass
 class UnconstrainingTransform(ABC):
     """Coordinates of the values a prior speaks about."""
 
-    def __init__(self, prior: Any) -> None:
-        self.prior = prior
-
+    prior: Any
     #: Number of coordinates.
-    dim: int
+    dim: int = field(init=False)
 
     @abstractmethod
     def values(self, x: np.ndarray) -> Any:
@@ -58,10 +57,6 @@ class UnconstrainingTransform(ABC):
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw coordinates from the prior."""
 
-    def theta(self, family: Likelihood, x: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the family's parameters, by draw name, at these coordinates."""
-        return family.named(self.values(x))
-
 
 def log_gamma_draws(shape: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
     """Draw logarithms of standard gamma variables: those of small shape would underflow."""
@@ -70,11 +65,14 @@ def log_gamma_draws(shape: np.ndarray, size: int, rng: np.random.Generator) -> n
     return np.log(rng.standard_gamma(shape + 1, (size, shape.size))) + log_u / shape
 
 
+@dataclass
 class _Charted(UnconstrainingTransform):
     """One number, or two that are independent: a logit, logarithms, or standard deviations from the prior mean."""
 
-    def __init__(self, prior: Beta | Gamma | Normal | MeanDispersion) -> None:
-        super().__init__(prior)
+    prior: Beta | Gamma | Normal | MeanDispersion
+
+    def __post_init__(self) -> None:
+        prior = self.prior
         several = isinstance(prior, MeanDispersion)
         self._parts = (prior.of_mean, prior.of_dispersion) if several else (prior,)
         self.dim = len(self._parts)
@@ -145,14 +143,14 @@ class _LocationScale(UnconstrainingTransform):
         return np.stack([np.arcsinh(rng.standard_normal(size) * sd / self._unit), log_v], axis=1)
 
 
+@dataclass
 class _LogRatios(UnconstrainingTransform):
     """Dirichlet: logarithms of the shares over that of the last label."""
 
     prior: Dirichlet
 
-    def __init__(self, prior: Dirichlet) -> None:
-        super().__init__(prior)
-        self.dim = len(prior.alpha) - 1
+    def __post_init__(self) -> None:
+        self.dim = len(self.prior.alpha) - 1
 
     @staticmethod
     def _log_shares(x: np.ndarray) -> np.ndarray:
@@ -177,6 +175,7 @@ class _LogRatios(UnconstrainingTransform):
         return drawn[:, :-1] - drawn[:, -1:]
 
 
+@dataclass
 class _LocationShape(UnconstrainingTransform):
     r"""Normal-inverse-Wishart: the mean, and the covariance through its Cholesky factor L.
 
@@ -186,8 +185,8 @@ class _LocationShape(UnconstrainingTransform):
 
     prior: NormalInverseWishart
 
-    def __init__(self, prior: NormalInverseWishart) -> None:
-        super().__init__(prior)
+    def __post_init__(self) -> None:
+        prior = self.prior
         self._d = prior.dim
         self._scale_root = np.linalg.cholesky(np.array(prior.scale))
         self._unit = np.sqrt(np.diag(prior.scale) / prior.df)
@@ -241,14 +240,14 @@ class _LocationShape(UnconstrainingTransform):
         return self.coordinates(self.prior.sample(size, rng))
 
 
+@dataclass
 class _OfPrior(UnconstrainingTransform):
     """Priors that bring coordinates of their own."""
 
     prior: ParameterPrior
 
-    def __init__(self, prior: ParameterPrior) -> None:
-        super().__init__(prior)
-        self.dim = prior.dim
+    def __post_init__(self) -> None:
+        self.dim = self.prior.dim
 
     def values(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
         return self.prior.values(x)
@@ -273,8 +272,3 @@ TRANSFORMS: dict[type, type[UnconstrainingTransform]] = {
     ParameterPrior: _OfPrior,
     Product: _OfPrior,
 }
-
-
-def transform_of(prior: Any) -> UnconstrainingTransform:
-    """Return the coordinates for values of this prior."""
-    return TRANSFORMS[type(prior)](prior)

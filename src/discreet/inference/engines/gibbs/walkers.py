@@ -82,11 +82,13 @@ class Walkers:
         self._kappa = math.inf
         self._dim = target.dim
         self._kernel = self._dim <= _KERNEL_DIM
-        self._most_sweeps = _FEW_SWEEPS if is_expensive(target) else _MOST_SWEEPS
+        self._most_sweeps = _FEW_SWEEPS if _is_expensive(target) else _MOST_SWEEPS
         self._moved = 0.0
         # where nothing was redacted, the prior
         self._global = target if target.face_value is None else GlobalProposals.of(target, rng)
-        self._state = self._at(*self._from_prior())
+        size = POPULATIONS * per_population
+        x, w = target.reference(size, rng), target.draw_prior_variances(size, rng)
+        self._state = State(x, w, target.place(x), np.zeros(size))
 
     def _log_likelihood(self, place: Place, w: np.ndarray, kappa: float) -> np.ndarray:
         if self._target.collapses:
@@ -94,14 +96,6 @@ class Walkers:
         return self._target.log_likelihood(place, w, kappa)
 
     # -- from the prior to the posterior --------------------------------------------------------------
-
-    def _from_prior(self) -> tuple[np.ndarray, np.ndarray]:
-        size = POPULATIONS * self._each
-        return self._target.reference(size, self._rng), self._target.draw_prior_variances(size, self._rng)
-
-    def _at(self, x: np.ndarray, w: np.ndarray) -> State:
-        place = self._target.place(x)
-        return State(x, w, place, np.zeros(len(x)))
 
     def arrive(self) -> None:
         """Deflate the noise step by step until the walkers stand in the posterior."""
@@ -248,7 +242,9 @@ class Walkers:
         index = at[taken]
         state.x[index] = x[taken]
         state.log_likelihood[index] = log_l[taken]
-        state.place.put(place, taken, index)
+        state.place.log_prior[index] = place.log_prior[taken]
+        state.place.residual[:, index] = place.residual[:, taken]
+        state.place.covariance[:, :, index] = place.covariance[:, :, taken]
         # each half is moved on its own
         self._moved += float(taken.mean()) / 2
 
@@ -264,7 +260,7 @@ class Walkers:
         return out
 
 
-def is_expensive(target: Target) -> bool:
+def _is_expensive(target: Target) -> bool:
     """Whether every place takes an integral over three columns."""
     return target.family.n_columns > 2
 
@@ -320,7 +316,7 @@ def sample(
     -------
     The draws, and a warning if the populations still disagree after the longest warm-up.
     """
-    expensive = is_expensive(target)
+    expensive = _is_expensive(target)
     each = _FEW_DIM if target.dim <= _KERNEL_DIM else _EXPENSIVE if expensive else _MANY_DIM
     total = POPULATIONS * each
     walkers = Walkers(target, each, rng)
@@ -328,9 +324,9 @@ def sample(
     thin, warnings = 1, ()
     half, worst, a_sweep = np.empty(0), 1.0, 0.0
     for attempt in range(_FEW_ATTEMPTS if expensive else _ATTEMPTS):
-        before = left()
+        before = left() if expensive else 0.0
         pilot = walkers.run(_PILOT * 2**attempt)
-        a_sweep = (before - left()) / len(pilot)
+        a_sweep = (before - left()) / len(pilot) if expensive else 0.0
         half = pilot[len(pilot) // 2 :]
         worst = float(nested_r_hat(half).max())
         # means of fewer walkers differ by more

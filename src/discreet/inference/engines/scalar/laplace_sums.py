@@ -129,7 +129,7 @@ class LaplaceCounted(LaplaceSum):
         center, prior = closest(self.prior, self._count), self.prior
         beta = self.count_beta * np.ones_like(log_x)
         low, high = likely_range(center, beta, self.count_beta, log_x, prior.low, prior.high)
-        narrow_low, narrow_high = prior.likely()
+        narrow_low, narrow_high = prior.likely
         if narrow_low <= narrow_high:
             low, high = min(low, narrow_low), max(high, narrow_high)
         # none missing may have far more weight than any other number

@@ -30,7 +30,7 @@ class Pieces:
         out are left out, as are all it gives no weight.
         """
         assert prior.high is not None
-        marks = np.concatenate([prior.nodes(), cuts])
+        marks = np.concatenate([prior.nodes, cuts])
         edges = np.unique(marks[(marks >= prior.low) & (marks <= prior.high)].astype(np.int64))
         low, high = edges[:-1], edges[1:]
         kept: list[tuple[np.ndarray, np.ndarray]] = [(edges[-1:], edges[-1:])]

@@ -82,7 +82,7 @@ def normal_counted(y: float, sigma: float, count: float, count_sigma: float, pri
     reach = reach + max(0.0, abs(y) - max(count, 0.0))
     low, high = max(prior.low, floor(center - reach)), ceil(center + reach)
     high = high if prior.high is None else min(high, prior.high)
-    narrow_low, narrow_high = prior.likely()
+    narrow_low, narrow_high = prior.likely
     if narrow_low <= narrow_high:
         low, high = min(low, narrow_low), max(high, narrow_high)
     if high - low > _MOST_RECORDS:
