@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.curator.declare import Declaration, declare
+from discreet.domain.columns import read_split
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import Mechanism
@@ -32,12 +33,7 @@ def divide(
     """Return each model's share of epsilon, delta or rho, exactly."""
     if not models:
         raise UsageError("there is no model to release for.")
-    unknown = [name for name in split or {} if name not in models]
-    if unknown:
-        raise UsageError(f"split names {unknown[0]!r:.60}, and there is no model of that name.")
-    weights = {name: exact((split or {}).get(name, 1), "a weight of split") for name in models}
-    if any(weight <= 0 for weight in weights.values()):
-        raise UsageError("the weights of split must be positive.")
+    weights = read_split(split, models, "model")
     total = sum(weights.values())
     whole = {name: None if value is None else exact(value, name) for name, value in budget.items()}
     return {

@@ -238,6 +238,7 @@ def release(
         "unit_label": unit_label,
         "about": about,
     }
+    budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
     if isinstance(model, Mapping):
         from discreet.curator.budget_split import declare_several, divide
 
@@ -245,25 +246,23 @@ def release(
             raise UsageError(
                 "several models divide a budget: give epsilon or rho, and the mechanism by its name."
             )
-        shares = divide(model, split, {"epsilon": epsilon, "delta": delta, "rho": rho})
+        shares = divide(model, split, budget)
         chosen = {name: choose_mechanism(mechanism, **share) for name, share in shares.items()}
-        several = declare_several(data, model, chosen, **declarations)
-        return _explained(several, payer) if explaining else _kept(keep, several, payer, dataset)
-    if split is not None:
-        raise UsageError("split divides a budget among several models, and there is one.")
-    budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    if by is not None and private_column(by, groups) is not None:
-        from discreet.mechanisms.private_groups import LabelBudget
+        asked = declare_several(data, model, chosen, **declarations)
+    else:
+        if split is not None:
+            raise UsageError("split divides a budget among several models, and there is one.")
+        if by is not None and private_column(by, groups) is not None:
+            from discreet.mechanisms.private_groups import LabelBudget
 
-        declarations["label_budget"], budget = LabelBudget.divided(mechanism, **budget)
-    asked = declare(data, model, choose_mechanism(mechanism, **budget), **declarations)
-    return _explained({"": asked}, payer) if explaining else _kept(keep, {"": asked}, payer, dataset)[""]
+            declarations["label_budget"], budget = LabelBudget.divided(mechanism, **budget)
+        asked = {"": declare(data, model, choose_mechanism(mechanism, **budget), **declarations)}
+    if explaining:
+        from discreet.curator.explain import explain as explained
 
-
-def _explained(asked: Mapping[str, Declaration], payer: Payer | None) -> Explanation:
-    from discreet.curator.explain import explain
-
-    return explain(asked, payer)
+        return explained(asked, payer)
+    made = _kept(keep, asked, payer, dataset)
+    return made if isinstance(model, Mapping) else made[""]
 
 
 def _kept(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from discreet.arguments import listed, whole
+from discreet.arguments import instance, listed, whole
 from discreet.domain.bounds import check_pair
 from discreet.domain.labels import read_labels
 from discreet.errors import UsageError
@@ -127,6 +127,18 @@ def only_labels(columns: Iterable[Column], model: str) -> tuple[Labels, ...]:
     return tuple(found)
 
 
+def read_split(split: Any, names: Iterable[str], what: str) -> dict[str, Fraction]:
+    """Read how a budget is divided, as positive weights by name, 1 for those not named; ``what`` has the names."""
+    given = {} if split is None else instance(split, "split", Mapping, "a dictionary of weights by name")
+    weights = {name: exact(given.get(name, 1), "a weight of split") for name in names}
+    unknown = [name for name in given if name not in weights]
+    if unknown:
+        raise UsageError(f"split names {unknown[0]!r:.60}, and there is no {what} of that name.")
+    if any(weight <= 0 for weight in weights.values()):
+        raise UsageError("the weights of split must be positive.")
+    return weights
+
+
 def encode_columns(columns: Iterable[Column]) -> list[dict[str, Any]]:
     """Return the declarations as plain JSON, in order; :func:`decode_columns` reads them back."""
     return [
@@ -145,9 +157,9 @@ def decode_columns(value: Any, *, least_labels: int = 2) -> tuple[Column, ...]:
     for one in value:
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
             raise ValueError("a column of the model has no name")
-        if set(one) == {"name", "labels"} and _texts(one["labels"]):
+        if set(one) == {"name", "labels"} and are_texts(one["labels"]):
             read.append(Labels(one["name"], tuple(one["labels"])))
-        elif set(one) == {"name", "bounds"} and _texts(one["bounds"]) and len(one["bounds"]) == 2:
+        elif set(one) == {"name", "bounds"} and are_texts(one["bounds"]) and len(one["bounds"]) == 2:
             low, high = (exact(bound, "a bound") for bound in one["bounds"])
             read.append(Numeric(one["name"], low, high))
         else:
@@ -174,5 +186,6 @@ def _check_name(name: Any) -> None:
     check_name(name, "the name of a column")
 
 
-def _texts(value: Any) -> bool:
+def are_texts(value: Any) -> bool:
+    """Tell whether what a file holds is a list of texts."""
     return isinstance(value, list) and all(isinstance(one, str) for one in value)

@@ -61,6 +61,7 @@ class Bernoulli(Family):
 
     question = "Share"
     name = "bernoulli"
+    support = Support(0, 1, discrete=True)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
     engines = "bernoulli"
     prior_type = Beta
     draw_names = ("p",)
@@ -129,10 +130,6 @@ class Bernoulli(Family):
             layout = FreeLayout.of(("no", "yes", "count"), (*layout.rows, (UNIT, Fraction(0))), UNIT)
         return PublishedLayout(layout, check_published(names, places, self.name))
 
-    @property
-    def support(self) -> Support:
-        return Support(0, 1, discrete=True)
-
     def sufficient(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(x, dtype=float)[..., None]
 
@@ -157,9 +154,6 @@ class Bernoulli(Family):
 
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.binomial(1, theta["p"], size)
-
-    def suggested_prior(self, domain: Domain) -> Beta:
-        return Beta(1, 1)
 
     def update(self, prior: Beta, s: np.ndarray, n: np.ndarray | float) -> Beta:
         yes = float(np.asarray(s)[..., 0])

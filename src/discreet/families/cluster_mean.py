@@ -172,7 +172,8 @@ class ClusterMean(RecordSums):
         return (*columns, self.weights.column)
 
     # its two columns are no two numbers to learn, and rows do not become one record
-    unit_rules, record_bounds, axis_labels = Model.unit_rules, Model.record_bounds, Model.axis_labels
+    unit_rules = Model.unit_rules  # pyright: ignore[reportIncompatibleMethodOverride]
+    record_bounds, axis_labels = Model.record_bounds, Model.axis_labels
 
     def check_domain(self, domain: Domain, columns: Sequence[str]) -> None:
         super().check_domain(domain, columns)

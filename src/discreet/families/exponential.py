@@ -23,10 +23,7 @@ class Exponential(RateFamily):
     """
 
     name = "exponential"
-
-    @property
-    def support(self) -> Support:
-        return Support(0.0, np.inf)
+    support = Support(0.0, np.inf)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         return np.where(self.support.contains(x), 0.0, -np.inf)

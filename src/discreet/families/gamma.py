@@ -24,6 +24,7 @@ class Gamma(RateFamily):
     """
 
     name = "gamma"
+    support = Support(0.0, np.inf)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
     shape: float
 
     def __post_init__(self) -> None:
@@ -32,10 +33,6 @@ class Gamma(RateFamily):
     @property
     def power(self) -> float:
         return self.shape
-
-    @property
-    def support(self) -> Support:
-        return Support(0.0, np.inf)
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         inside = self.support.contains(x)

@@ -25,13 +25,10 @@ class Geometric(Family):
     """
 
     name = "geometric"
+    support = Support(0.0, np.inf, discrete=True)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
     prior_type = Beta
     draw_names = ("p",)
     statistic_range = (0.0, np.inf)
-
-    @property
-    def support(self) -> Support:
-        return Support(0.0, np.inf, discrete=True)
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         return np.where(self.support.contains(x), 0.0, -np.inf)

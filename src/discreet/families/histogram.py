@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.arguments import fill, listed, whole
 from discreet.domain.bounds import Bounds
+from discreet.domain.columns import are_texts
 from discreet.domain.dates import are_dates, as_day, shown_day
 from discreet.domain.declarations import Domain, Missing, Neighbors
 from discreet.errors import UsageError
@@ -211,9 +212,7 @@ class Histogram(BoundedColumn):
         if set(constants) not in ({"bins", "branching"}, {"edges", "branching"}):
             raise ValueError("a histogram has bins or edges, and branching")
         edges = constants.get("edges")
-        if "edges" in constants and not (
-            isinstance(edges, list) and all(isinstance(edge, str) for edge in edges)
-        ):
+        if "edges" in constants and not are_texts(edges):
             raise ValueError("the edges of a histogram are not a list of exact numbers")
         for name in ("bins", "branching"):
             if not isinstance(constants.get(name, 0), int) or isinstance(constants.get(name), bool):

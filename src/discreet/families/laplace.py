@@ -31,7 +31,7 @@ class Laplace(RateFamily):
     """
 
     name = "laplace"
-    support = RecordSums.support
+    support = RecordSums.support  # pyright: ignore[reportIncompatibleMethodOverride]
     location: float
 
     def __post_init__(self) -> None:

@@ -42,7 +42,7 @@ class MultivariateNormal(Family):
     """
 
     name = "multivariate_normal"
-    support = RecordSums.support
+    support = RecordSums.support  # pyright: ignore[reportIncompatibleMethodOverride]
     engines = "multivariate_normal"
     prior_type = NormalInverseWishart
     draw_names = ("normal_mean", "covariance")

@@ -48,15 +48,12 @@ class NegativeBinomial(Likelihood):
     """
 
     name = "negative_binomial"
+    support = Support(0.0, np.inf, discrete=True)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
     prior_type = MeanDispersion
     draw_names = ("mean", "dispersion")
     only_outside = "clip"
     seconds_to_draw = 2e-4
     geometry = Quadratic(1)
-
-    @property
-    def support(self) -> Support:
-        return Support(0.0, np.inf, discrete=True)
 
     # -- the distribution of a record -----------------------------------------------------------------
 

@@ -45,12 +45,16 @@ class Normal(Family):
     prior_type = NormalInverseGamma
     draw_names = ("mean", "variance")
     geometry = Quadratic(1)
-    support = RecordSums.support
+    support = RecordSums.support  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __new__(cls, *, mean: float | None = None, variance: float | None = None) -> Normal:
         if mean is not None and variance is not None:
             raise UsageError("normal with a known mean and a known variance leaves nothing to learn.")
-        kind = cls if cls is not Normal else _kind(mean, variance)
+        kind = cls
+        if cls is Normal and variance is not None:
+            kind = NormalKnownVariance
+        elif cls is Normal and mean is not None:
+            kind = NormalKnownMean
         return object.__new__(kind)
 
     def __repr__(self) -> str:
@@ -217,12 +221,6 @@ class NormalKnownMean(Normal):
         return {"variance": 1 / values}
 
     project = Family.project
-
-
-def _kind(mean: float | None, variance: float | None) -> type[Normal]:
-    if variance is not None:
-        return NormalKnownVariance
-    return Normal if mean is None else NormalKnownMean
 
 
 def _spread(domain: Domain) -> tuple[Fraction, Fraction]:

@@ -26,6 +26,7 @@ class Poisson(Family):
     """
 
     name = "poisson"
+    support = Support(0.0, np.inf, discrete=True)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
     prior_type = Gamma
     draw_names = ("rate",)
     statistic_range = (0.0, np.inf)
@@ -33,10 +34,6 @@ class Poisson(Family):
     @property
     def wider(self) -> str:
         return "dc.NegativeBinomial()"
-
-    @property
-    def support(self) -> Support:
-        return Support(0.0, np.inf, discrete=True)
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         inside = self.support.contains(x)

@@ -36,6 +36,7 @@ class Predicate(Family):
     """
 
     name = "predicate"
+    support = Support(0.0, 1.0)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
     is_likelihood = False
     prior_type = Beta
     draw_names = ("mean",)
@@ -45,10 +46,6 @@ class Predicate(Family):
     def check_bounds(self, bounds: Bounds | None) -> None:
         if not isinstance(bounds, tuple) or bounds != self.own_bounds:
             raise UsageError("a predicate lies between 0 and 1: leave out bounds.")
-
-    @property
-    def support(self) -> Support:
-        return Support(0.0, 1.0)
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         raise UsageError(

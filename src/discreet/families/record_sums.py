@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.domain.bounds import Bounds, check_pair, read_dated, shown_pair
-from discreet.domain.columns import Column, Labels, Numeric
+from discreet.domain.columns import Column, Labels, Numeric, are_texts
 from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import FOR_COUNTS, FOR_LABELS, FOR_NUMBERS, Rule
 from discreet.errors import UsageError
@@ -76,7 +76,7 @@ class RecordSums(Model):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.sums_values = cls.measure is RecordSums.measure
-        cls.has_numbers = cls.vocabulary is None
+        cls.has_numbers = cls.vocabulary is None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     # -- what one record adds to the sums (used by the private side) ----------------------------------
 
@@ -309,9 +309,8 @@ class RecordSums(Model):
     @classmethod
     def from_constants(cls, constants: Mapping[str, Any]) -> Self:
         for value in constants.values():
-            labels = isinstance(value, list) and all(isinstance(label, str) for label in value)
             number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-            if not labels and not number:
+            if not number and not are_texts(value):
                 raise UsageError("a parameter of the model is neither a number nor a list of labels.")
         try:
             signature(cls).bind(**constants)

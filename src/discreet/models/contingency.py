@@ -71,8 +71,11 @@ class ContingencyTable(ColumnModel):
         return ("p",)
 
     def tables(self) -> tuple[Table, ...]:
+        return tuple(map(self._table, self.margins))
+
+    def _table(self, margin: Iterable[str]) -> Table:
         by_name = {column.name: column for column in self.label_columns}
-        return tuple(Table(tuple(by_name[name] for name in margin)) for margin in self.margins)
+        return Table(tuple(by_name[name] for name in margin))
 
     def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, Any]:
         return {"p": tuple(column.labels for column in self.label_columns)}
@@ -133,11 +136,10 @@ class ContingencyTable(ColumnModel):
         margin = name.split("|")
         if not isinstance(value, list | tuple | np.ndarray) and not set(margin) <= set(self.column_names):
             return {name: value}
-        by_name = {column.name: column for column in self.label_columns}
         for one in margin:
-            if one not in by_name:
+            if one not in self.column_names:
                 raise _not_of_this_table(one, name, self.column_names)
-        table = Table(tuple(by_name[one] for one in margin))
+        table = self._table(margin)
         cells = table.cells("none")
         if not isinstance(value, list | tuple | np.ndarray):
             # one law of noise for all cells of a margin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise, product
@@ -12,7 +12,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.arguments import fill, listed, numbers, shown
-from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.domain.columns import (
+    Column,
+    Labels,
+    are_texts,
+    decode_columns,
+    encode_columns,
+    only_labels,
+    read_columns,
+)
 from discreet.errors import UsageError
 from discreet.models.gibbs_model import GibbsModel
 from discreet.names import check_name
@@ -86,7 +94,10 @@ class DeclaredLikelihood(GibbsModel):
                 "the most that a file should hold.",
                 hint="take fewer values, or fewer labels",
             )
-        states, records = list(self._states()), list(self._records())
+        names, values = zip(*self.parameters, strict=True)
+        states = [dict(zip(names, map(float, each), strict=True)) for each in product(*values)]
+        labels = product(*(column.labels for column in self.columns))
+        records = [dict(zip(self.column_names, each, strict=True)) for each in labels]
         if callable(log_likelihood):
             table = [[_asked(log_likelihood, "log_likelihood", s, dict(r)) for r in records] for s in states]
         else:
@@ -119,15 +130,6 @@ class DeclaredLikelihood(GibbsModel):
             raise UsageError(
                 "log_likelihood says the same of all records: there is nothing to learn from them."
             )
-
-    def _states(self) -> Iterator[dict[str, float]]:
-        names = self.draw_names
-        for values in product(*(values for _, values in self.parameters)):
-            yield dict(zip(names, map(float, values), strict=True))
-
-    def _records(self) -> Iterator[dict[str, str]]:
-        for labels in product(*(column.labels for column in self.columns)):
-            yield dict(zip(self.column_names, labels, strict=True))
 
     @property
     def draw_names(self) -> tuple[str, ...]:
@@ -186,13 +188,8 @@ class DeclaredLikelihood(GibbsModel):
         if set(constants) != set(_PARTS) or not isinstance(constants["parameters"], list):
             raise ValueError(f"a declared likelihood has {', '.join(_PARTS)}")
         for one in constants["parameters"]:
-            if (
-                not isinstance(one, dict)
-                or set(one) != {"name", "values"}
-                or not isinstance(one["values"], list)
-            ):
-                raise ValueError("a parameter of the likelihood has no name and values")
-            if not isinstance(one["name"], str) or not all(isinstance(v, str) for v in one["values"]):
+            told = isinstance(one, dict) and set(one) == {"name", "values"} and isinstance(one["name"], str)
+            if not told or not are_texts(one["values"]):
                 raise ValueError("a parameter of the likelihood has no name and values")
         named = {one["name"]: one["values"] for one in constants["parameters"]}
         if len(named) != len(constants["parameters"]):
@@ -223,8 +220,6 @@ class DeclaredLikelihood(GibbsModel):
 
 def _values(name: Any, given: Any) -> tuple[Fraction, ...]:
     """Read the values of a parameter: increasing, and different as floating-point numbers."""
-    if not isinstance(name, str) or not name:
-        raise UsageError("a parameter is named by text.")
     check_name(name, "the name of a parameter")
     wanted = f"between 2 and {_MOST_VALUES} numbers"
     read = tuple(

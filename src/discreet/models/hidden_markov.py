@@ -14,7 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.arguments import fill, listed, shown, whole
-from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.domain.columns import (
+    Column,
+    Labels,
+    are_texts,
+    decode_columns,
+    encode_columns,
+    only_labels,
+    read_columns,
+)
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.base import Model
@@ -84,7 +92,7 @@ class HiddenMarkov(GibbsModel):
     engines: ClassVar[str] = "hidden_markov"
     chain_name: ClassVar[str] = "hidden_markov"
     picture: ClassVar[str] = "states"
-    unit_rules = Model.unit_rules
+    unit_rules = Model.unit_rules  # pyright: ignore[reportIncompatibleMethodOverride]
     states: int
     chain: Labels | None
     time: Labels
@@ -172,11 +180,11 @@ class HiddenMarkov(GibbsModel):
     def from_constants(cls, constants: Mapping[str, Any]) -> HiddenMarkov:
         if set(constants) - {_HELD_OUT} != set(_PARTS):
             raise ValueError(f"a hidden Markov model has {', '.join(_PARTS)}, and nothing else")
-        features = decode_columns(constants["features"])
+        features = only_labels(decode_columns(constants["features"]), cls.name)
         shares = constants["split"]
         if not isinstance(shares, list) or len(shares) != len(features):
             raise ValueError("there is not one share of the budget for each feature")
-        if not all(isinstance(share, str) for share in shares):
+        if not are_texts(shares):
             raise ValueError("a share of the budget is not a number in text")
         place = {
             part: only_labels(decode_columns([constants[part]]), cls.name)[0]

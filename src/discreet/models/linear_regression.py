@@ -17,7 +17,7 @@ from discreet.errors import UsageError
 from discreet.models.design import Design, is_expression
 from discreet.models.loss_model import read_size
 from discreet.models.losses import SquaredLoss
-from discreet.models.regression import Regression, bounds_of
+from discreet.models.regression import Regression, bounds_of, scale_of
 from discreet.rational import Number, text
 
 _LEAST_SD = Fraction(1, 10**9)
@@ -178,17 +178,15 @@ class LinearRegression(Regression):
 
     def in_units(self, intercept: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Turn draws of intercept and coefficients of the mapped terms into those of the columns as they are."""
-        low, high = map(float, bounds_of(self.target))
-        half = (high - low) / 2
+        middle, half = scale_of(self.target)
         found = slopes @ self.unit_matrix().T
-        return (low + high) / 2 + half * (intercept + found[:, 0]), half * found[:, 1:]
+        return middle + half * (intercept + found[:, 0]), half * found[:, 1:]
 
     def mapped(self, intercept: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Turn draws of the columns as they are into those of the mapped terms: what :meth:`in_units` turns back."""
-        low, high = map(float, bounds_of(self.target))
-        half, matrix = (high - low) / 2, self.unit_matrix()
+        (middle, half), matrix = scale_of(self.target), self.unit_matrix()
         slopes = np.linalg.solve(matrix[1:], coefficients.T / half).T
-        return (intercept - (low + high) / 2) / half - slopes @ matrix[0], slopes
+        return (intercept - middle) / half - slopes @ matrix[0], slopes
 
     # -- predictions, for rows that need no protection -------------------------------------------------
 
@@ -223,8 +221,8 @@ class LinearRegression(Regression):
 
     def predict_at(self, weights: Any, rows: Any) -> np.ndarray:
         """Return the mean of the target for each row, in its own units; see :meth:`margins`."""
-        low, high = map(float, bounds_of(self.target))
-        return (low + high) / 2 + (high - low) / 2 * self.margins(weights, rows)
+        middle, half = scale_of(self.target)
+        return middle + half * self.margins(weights, rows)
 
 
 class Predicted(NamedTuple):

@@ -91,7 +91,7 @@ class MarkovChain(ChainModel):
     )
     summary: ClassVar[str] = "transitions"
     engines: ClassVar[str] = "markov_chain"
-    unit_rules = Model.unit_rules
+    unit_rules = Model.unit_rules  # pyright: ignore[reportIncompatibleMethodOverride]
     columns: tuple[Column, ...]
 
     def __init__(self, sequence: Any, time: Any, state: Any) -> None:

@@ -10,15 +10,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arguments import fill, instance
+from discreet.arguments import fill
 from discreet.domain.columns import (
     Column,
     Labels,
     Numeric,
+    are_texts,
     decode_columns,
     encode_columns,
     only_labels,
     read_columns,
+    read_split,
 )
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
@@ -28,7 +30,7 @@ from discreet.models.moment_table import MomentTable
 from discreet.models.public_rows import code_rows, distinct_rows
 from discreet.models.tables import Table
 from discreet.priors import NormalInverseGamma, parse
-from discreet.rational import Number, exact, text
+from discreet.rational import Number, text
 
 _EXAMPLE = 'dc.models.NaiveBayes({"smoker": ["no", "yes"]}, {"sex": ["f", "m"], "age": (0, 120)})'
 # numbers held at a time while rows are weighed
@@ -85,14 +87,8 @@ class NaiveBayes(DiscreteModel):
         if classes[0].name in {feature.name for feature in others}:
             raise UsageError(f"column {classes[0].name!r:.60} is the target and cannot be a feature as well.")
         names = [feature.name for feature in others]
-        split = {} if split is None else instance(split, "split", Mapping, "a dictionary of weights by name")
-        unknown = [name for name in split if name not in names]
-        if unknown:
-            raise UsageError(f"split names {unknown[0]!r:.60}, and there is no feature of that name.")
-        weights = tuple(exact(split.get(name, 1), "a weight of split") for name in names)
-        if any(weight <= 0 for weight in weights):
-            raise UsageError("the weights of split must be positive.")
-        fill(self, target=classes[0], features=others, weights=weights)
+        weights = read_split(split, names, "feature")
+        fill(self, target=classes[0], features=others, weights=tuple(weights.values()))
         if len(set(self.draw_names)) != len(self.draw_names):
             raise UsageError("two columns would have draws of the same name: rename one of them.")
 
@@ -123,7 +119,7 @@ class NaiveBayes(DiscreteModel):
         split = constants.get("split", ["1"] * len(features))
         if not isinstance(split, list) or len(split) != len(features):
             raise ValueError("there is not one weight for each feature")
-        if not all(isinstance(weight, str) for weight in split):
+        if not are_texts(split):
             raise ValueError("a weight is not an exact number")
         names = [feature.name for feature in features]
         return cls(only_labels([target], cls.name)[0], features, split=dict(zip(names, split, strict=True)))

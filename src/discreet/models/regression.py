@@ -253,8 +253,7 @@ class Regression(LossModel):
         """Return a product of mapped numbers as a sum of products of the numbers: z = (x - shift) / half."""
         found = {Term(labels=term.labels): 1.0}
         for name, power in term.powers:
-            low, high = map(float, bounds_of(self.design.by_name[name]))
-            shift, half = (low + high) / 2, (high - low) / 2
+            shift, half = scale_of(self.design.by_name[name])
             for _ in range(power):
                 longer: dict[Term, float] = {}
                 for part, weight in found.items():
@@ -332,11 +331,17 @@ def bounds_of(column: Column) -> tuple[Fraction, Fraction]:
     return column.low, column.high
 
 
+def scale_of(column: Column) -> tuple[float, float]:
+    """Return the middle of the bounds of a column of numbers, and half their width."""
+    low, high = map(float, bounds_of(column))
+    return (low + high) / 2, (high - low) / 2
+
+
 def _mapped(column: Column, values: np.ndarray) -> np.ndarray:
     """Map numbers from their bounds to [-1, 1]."""
-    low, high = map(float, bounds_of(column))
+    shift, half = scale_of(column)
     # rounding must not leave the interval
-    return np.clip((values - (low + high) / 2) / ((high - low) / 2), -1.0, 1.0)
+    return np.clip((values - shift) / half, -1.0, 1.0)
 
 
 def _width(value: Number) -> Fraction:

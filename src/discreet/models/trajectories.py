@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.arguments import listed, shown
-from discreet.domain.columns import Labels
+from discreet.domain.columns import Labels, are_texts
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.markov import INITIAL, TRANSITION, ChainModel
@@ -97,7 +97,7 @@ class Trajectories(ChainModel):
     def from_constants(cls, constants: Mapping[str, Any]) -> Self:
         if set(constants) != _PARTS or not all(isinstance(constants[part], list) for part in _PARTS):
             raise ValueError("trajectories have times and states")
-        if not all(isinstance(state, str) for state in constants["states"]):
+        if not are_texts(constants["states"]):
             raise ValueError("a state is no text")
         return cls(constants["times"], constants["states"])
 

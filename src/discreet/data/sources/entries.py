@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.data.sources.keys import as_text
-from discreet.data.sources.memory import check_type, fields, from_pandas, one_column
+from discreet.data.sources.memory import check_type, fields, from_pandas, objects_of, one_column, texts
 from discreet.data.sources.source import Need
 from discreet.data.sources.values import Vocabulary
 from discreet.errors import UsageError
@@ -132,16 +132,8 @@ def _of_array(column: np.ndarray, name: str) -> np.ndarray:
         raise UsageError(
             f"{name} holds {'dates or times' if kind in 'mM' else 'values of an unsuitable type'}."
         )
-    if isinstance(column, np.ma.MaskedArray):
-        mask = np.ma.getmaskarray(column)
-        entries = [None if m else v for v, m in zip(np.asarray(column).tolist(), mask, strict=True)]
-    elif kind in "STO":
-        entries = np.asarray(column).tolist()
-    else:
-        return np.asarray(column)
-    if kind == "S":
-        entries = [None if v is None else v.decode("utf-8", "surrogateescape") for v in entries]
-    return _objects(entries)
+    loose = isinstance(column, np.ma.MaskedArray) or kind in "STO"
+    return _objects(objects_of(column)) if loose else np.asarray(column)
 
 
 def _of_column(column: Any, name: str) -> np.ndarray:
@@ -154,8 +146,7 @@ def _of_column(column: Any, name: str) -> np.ndarray:
     held = column.type
     if as_text(held):
         # through bytes, which need not be UTF-8
-        raw = column.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
-        return _objects([None if v is None else v.decode("utf-8", "surrogateescape") for v in raw])
+        return _objects(texts(column, "utf-8"))
     if pa.types.is_floating(held) or (pa.types.is_integer(held) and not column.null_count):
         return column.to_numpy()
     return _objects(column.to_pylist())

@@ -192,12 +192,12 @@ def converted(
         yield nw.from_native(table, eager_only=True)
 
 
-def texts(array: pa.Array) -> list[str | None]:
-    """Return text that is to be read as numbers; Latin-1 because it never fails, and numbers are ASCII."""
+def texts(array: Any, encoding: str = "latin-1") -> list[str | None]:
+    """Return an Arrow column as text. What is to be read as numbers is read as Latin-1: numbers are ASCII."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     raw = array.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
-    return [None if value is None else value.decode("latin-1") for value in raw]
+    return [None if value is None else value.decode(encoding, "surrogateescape") for value in raw]
 
 
 def to_kind(array: pa.Array, kind: Kind) -> pa.Array:
@@ -334,20 +334,27 @@ def one_column(values: Any) -> Column:
 
 def from_array(array: np.ndarray) -> Column:
     """Return a NumPy column; a masked value is missing."""
+    if array.dtype.kind in "OUTS":
+        # one text among numbers turns all of them into text
+        return objects_of(array)
     mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
     plain = np.asarray(array)
-    if plain.dtype.kind in "OUTS":
-        # one text among numbers turns all of them into text
-        values = plain.tolist()
-        if plain.dtype.kind == "S":
-            values = [value.decode("utf-8", "surrogateescape") for value in values]
-        return values if mask is None else [None if m else v for v, m in zip(values, mask, strict=True)]
     if plain.dtype.kind == "f" and plain.dtype.itemsize not in (4, 8):
         with np.errstate(all="ignore"):
             plain = plain.astype(np.float64)
     # Arrow is slow at columns that lie apart in memory
     plain = np.ascontiguousarray(plain.astype(plain.dtype.newbyteorder("="), copy=False))
     return _typed(lambda: pa.array(plain, mask=mask))
+
+
+def objects_of(array: np.ndarray) -> list[Any]:
+    """Return the values of a NumPy column as Python objects; bytes are text, and a masked value is missing."""
+    values = np.asarray(array).tolist()
+    if array.dtype.kind == "S":
+        values = [value.decode("utf-8", "surrogateescape") for value in values]
+    if not isinstance(array, np.ma.MaskedArray):
+        return values
+    return [None if m else v for v, m in zip(values, np.ma.getmaskarray(array), strict=True)]
 
 
 def from_pandas(series: Any) -> Column:

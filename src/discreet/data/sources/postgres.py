@@ -136,15 +136,13 @@ class PostgresSource(Source):
             [],
             dict.fromkeys(columns, False),
         )
-        chosen = [
-            (
-                key_expression(nw.col(f"c{i}"), dtype)
-                if kind is Kind.KEY and dtype.is_float()
-                else nw.col(f"c{i}")
-            )
-            for i, (dtype, kind) in enumerate(zip(types, kinds, strict=True))
-        ]
-        frame = frame.select(**{f"c{i}": column for i, column in enumerate(chosen)})
+        chosen = {
+            name: key_expression(nw.col(name), dtype)
+            if kind is Kind.KEY and dtype.is_float()
+            else nw.col(name)
+            for name, dtype, kind in zip(columns, types, kinds, strict=True)
+        }
+        frame = frame.select(**chosen)
         return Picked(tuple(kinds), iter([frame]), beside=self._beside)
 
     def _beside(self, table: pa.Table) -> Frame:
