@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -88,9 +87,7 @@ def test_the_gradient_and_the_prior(p: int, laplace: bool, rng: np.random.Genera
     assert change == pytest.approx(expected + other_jacobian - jacobian)
 
 
-@pytest.mark.parametrize(
-    ("laplace", "scale"), [(False, 1e6), pytest.param(False, 60.0, marks=pytest.mark.slow), (True, 60.0)]
-)
+@pytest.mark.parametrize(("laplace", "scale"), [(False, 1e6), (False, 60.0), (True, 60.0)])
 def test_walks_agree_with_weighted_draws_from_the_prior(
     laplace: bool, scale: float, rng: np.random.Generator
 ) -> None:
@@ -138,14 +135,9 @@ def test_walks_agree_with_weighted_draws_from_the_prior(
             assert abs(share - level) < limit * error
 
 
-@pytest.mark.parametrize(
-    ("known", "tied", "laplace"),
-    [
-        # half of them by default, with every pair of two values
-        pytest.param(*each, marks=[] if sum(each) % 2 else pytest.mark.slow)
-        for each in product([False, True], repeat=3)
-    ],
-)
+@pytest.mark.parametrize("laplace", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("known", [False, True])
 def test_independent_draws_agree_with_walks(
     laplace: bool, tied: bool, known: bool, rng: np.random.Generator
 ) -> None:
