@@ -27,6 +27,10 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def seed(request: pytest.FixtureRequest) -> int:
     """The session's seed."""

@@ -98,7 +98,7 @@ def test_a_line_never_touches_its_neighbors(tmp_path, at):
     assert sums(path) == sums({"x": [10.0, x, 20.0]})
 
 
-@settings(max_examples=30, derandomize=True, deadline=None)
+@settings(max_examples=15, derandomize=True, deadline=None)
 @given(st.binary(min_size=1, max_size=40).filter(lambda line: b"\n" not in line and line != b"\r"))
 @example(b'"\r')
 @example(b'1,"')
@@ -150,7 +150,7 @@ def test_lines_with_an_open_quote_are_counted(tmp_path):
     assert (seen.records, seen.malformed, seen.unclosed) == (2, 1, 0)
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=25, derandomize=True, deadline=None)
 @given(st.lists(st.text('a",', max_size=8), min_size=1, max_size=20))
 def test_an_open_quote_is_always_malformed(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("open") / "rows.csv"

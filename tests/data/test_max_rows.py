@@ -134,8 +134,9 @@ def test_rows_without_a_unit_are_people_of_their_own():
     assert sum(alone.values[3:]) == (4 + 3) * steps
 
 
-def test_a_person_of_a_million_rows_is_one_person():
-    table = pl.DataFrame({"id": np.repeat([1, 2], [10**6, 3]), "x": np.full(10**6 + 3, 100.0)})
+@pytest.mark.parametrize("n", [10**5, pytest.param(10**6, marks=pytest.mark.slow)])
+def test_a_person_of_very_many_rows_is_one_person(n: int):
+    table = pl.DataFrame({"id": np.repeat([1, 2], [n, 3]), "x": np.full(n + 3, 100.0)})
     found = totals(table, ClusterMean(5))
     assert found.n_records == 2
     assert found.values[:3] == (0, 0, 8 * T)

@@ -66,7 +66,10 @@ def far_share(target: Target, x: np.ndarray) -> float:
     return float((target.theta(x)["variance"] > FAR).mean())
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(300, 2), (3000, 6), (100_000, 6)])
+@pytest.mark.parametrize(
+    ("n", "epsilon"),
+    [*(pytest.param(*each, marks=pytest.mark.slow) for each in ((300, 2), (3000, 6))), (100_000, 6)],
+)
 def test_gibbs_finds_the_narrow_mode(n: int, epsilon: float, rng: np.random.Generator) -> None:
     target = Target(ambiguous(n, epsilon, rng))
     expected = share_by_grid(target)

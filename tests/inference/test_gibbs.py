@@ -248,7 +248,7 @@ def test_the_plain_sampler_agrees_where_it_mixes(name: str, rng: np.random.Gener
             assert abs(a[:, j].mean() - b[:, j].mean()) < sd * (5 * np.sqrt(1 / ess[0] + 1 / ess[1]) + 0.1)
 
 
-@pytest.mark.parametrize("outside", ["redact", "clip"])
+@pytest.mark.parametrize("outside", ["redact", pytest.param("clip", marks=pytest.mark.slow)])
 def test_the_plain_sampler_knows_what_was_cut(outside: Any, rng: np.random.Generator) -> None:
     family, prior, _ = MODELS["exponential"]
     release = simulated(family, prior, (0.2, 2.0), 2000, dc.mechanisms.Laplace(1), rng, outside=outside)
