@@ -145,6 +145,7 @@ def test_declarations_that_are_refused(call: Any, words: str) -> None:
         ("y ~ age * C(sex)", ("age", "sex=m", "age * sex=m")),
         ("y ~ age + I(age ** 2) + stage", ("age", "stage=2", "stage=3", "age ** 2")),
         ("y ~ {age**2}", ("age", "age ** 2")),
+        ("y ~ (age + sex)**2 + I(age**2)", ("age", "sex=m", "age ** 2", "age * sex=m")),
         ("y ~ `age` : sex", ("age", "sex=m", "age * sex=m")),
     ],
 )
@@ -166,6 +167,8 @@ def test_formulas(formula: str, weights: tuple[str, ...]) -> None:
         ("ill ~ __import__('os')", "computes"),
         ("ill ~ age : sex : stage", "more than two factors"),
         ("ill ~ .", "is no formula"),
+        ("ill ~ age + age**2", "single column to a power"),
+        ("ill ~ C(sex) ^ 2", "single column to a power"),
     ],
 )
 def test_formulas_that_are_refused(formula: str, words: str) -> None:
