@@ -12,14 +12,18 @@ import math
 
 import numpy as np
 
+from discreet.artifact import Release
 from discreet.inference.engine import Question
 from discreet.inference.regression.moment_readings import Readings
+from discreet.models.regression import Regression, bounds_of
 from discreet.privacy import PureDP
 
 # standard deviations of the noise that the least eigenvalue should be above 0
 CLEAR = 2.0
 # an eigenvalue of features that hardly vary, on mapped bounds; what is asked for is enough for it
 _USUAL = 0.03
+# on mapped bounds: a mean this near to one has nearly all values there; noise below this tells so
+_AT_A_BOUND, _TELLS = 0.01, 0.03
 # a larger factor is not told from so noisy moments
 _MOST_TIMES = 10.0
 
@@ -66,6 +70,25 @@ def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -
     return (
         "noise dominates: the noisy moments are not clearly those of any table, and what is said of slopes is mostly "
         f"the prior's; {needed}"
+    )
+
+
+def columns_at_a_bound(release: Release, n: float) -> tuple[str, ...]:
+    """Return a warning for each column of numbers whose noisy mean is at a bound, as far as noise tells."""
+    model = release.model.require(Regression, "sums of products are read of a regression")
+    readings = Readings.of(release)
+    sds = readings.sds[0] / n
+    near = (1 - np.abs(readings.means / n) < np.maximum(_AT_A_BOUND, 2 * sds)) & (sds < _TELLS)
+    found = [
+        model.design.by_name[term.numbers[0]]
+        for term, is_near in zip(model.design.terms, near, strict=True)
+        if term.is_number and is_near
+    ]
+    return tuple(
+        f"nearly all values of {column.name!r:.60} seem to be at a bound of ({low:g}, {high:g}), beyond it, or so near "
+        "that noise drowns the column: are these its bounds, in its units?"
+        for column in found
+        for low, high in [map(float, bounds_of(column))]
     )
 
 
