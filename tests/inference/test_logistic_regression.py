@@ -125,6 +125,7 @@ def test_labels_are_read_from_one_table(rng: np.random.Generator) -> None:
     assert (np.abs(drawn(posterior).mean(axis=0) - aim) < 0.25 * errors).all()
     assert drawn(posterior).std(axis=0) == pytest.approx(errors, rel=0.08)
     assert posterior.diagnostics.engine == "exact"
+    assert "no approximation" in str(posterior.summary())
 
 
 def test_greatest_likelihood_of_cells(rng: np.random.Generator) -> None:

@@ -124,7 +124,9 @@ class PrivateLinearRegression(_PrivateRegression, RegressorMixin, BaseEstimator)
     Privacy
     -------
     Only ``release_`` depends on the rows; see :func:`discreet.release`. Nothing about a row raises in ``fit``: what is
-    outside its bounds is clipped, and a row with a missing or undeclared value is left out.
+    outside its bounds is clipped, and a row with a missing or undeclared value is left out. Every ``fit`` spends the
+    budget again, also those of a cross-validation, one for each fold; what comes before it in a pipeline, such as a
+    ``StandardScaler``, reads the rows without privacy.
     """
 
     target_bounds: Any
@@ -207,7 +209,8 @@ class PrivateLogisticRegression(_PrivateRegression, ClassifierMixin, BaseEstimat
 
     Privacy
     -------
-    Only ``releases_`` depend on the rows; their budgets add up to the one that was given.
+    Only ``releases_`` depend on the rows; their budgets add up to the one that was given, which every ``fit`` spends
+    again; see :class:`PrivateLinearRegression`.
     """
 
     classes: Any
