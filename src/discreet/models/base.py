@@ -314,7 +314,7 @@ class Model(metaclass=Constructed):
 
     def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
         """Return each row's probability of every class, rows × classes, averaged over the draws."""
-        raise UsageError(f"{self.name} has no target to predict.")
+        raise UsageError(f"{self.name} has no classes to predict.")
 
     def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
         """Return each row's most probable class or, for a target of numbers, its mean."""

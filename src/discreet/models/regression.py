@@ -323,7 +323,12 @@ class Regression(LossModel):
             else:
                 lost = np.isnan(numbers[column.name])
             if np.any(lost):
-                raise UsageError(f"column {column.name!r:.60} of the rows has missing or undeclared values.")
+                raise UsageError(
+                    f"column {column.name!r:.60} of the rows has missing or undeclared values.",
+                    hint=f"its labels are {', '.join(column.labels):.120}"
+                    if isinstance(column, Labels)
+                    else None,
+                )
 
 
 def bounds_of(column: Column) -> tuple[Fraction, Fraction]:
