@@ -78,5 +78,5 @@ def regress(
         labels={"coefficients": model.weight_names[1:]},
         about=f"{model.title(model.column_names)}, from a release of {', '.join(release.columns)}",
         model=model,
-        question=release.question,
+        question=f"{model.question} of {model.explained}",
     )

@@ -75,6 +75,8 @@ class Model(metaclass=Constructed):
     n_columns: int = 1
     #: Whether its widths depend on the norm that noise is scaled to, so that :meth:`suited` has to choose them.
     by_norm: bool = False
+    #: The column that the others explain, for models that have one.
+    explained: str = ""
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 

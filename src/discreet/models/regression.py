@@ -114,6 +114,13 @@ class Regression(LossModel):
         return ("intercept", *self.design.names[:-1])
 
     @property
+    def explained(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.target.name
+
+    def title(self, columns: Sequence[str]) -> str:
+        return f"{self.question} of {self.target.name} on {', '.join(one.name for one in self.features)}"
+
+    @property
     def outcome(self) -> str:
         """What coefficients change, in words."""
         return self.target.name
