@@ -48,7 +48,7 @@ def is_short(value: Fraction) -> bool:
     return bits <= 4 * _LONGEST and len(text(value)) <= _LONGEST
 
 
-def _got(value: Number, name: str) -> str:
+def _got(value: Any, name: str) -> str:
     """Quote what the caller gave, as far as Python prints it."""
     return f", got {name}={shown(value)}" if name.isidentifier() else f", got {shown(value)}"
 

@@ -57,10 +57,16 @@ class StepRegression(Regression):
         The posterior was inferred from a release, so its middle costs nothing more. The step is a release of its own,
         with a budget of its own.
         """
-        draws, model = getattr(posterior, "draws", {}), getattr(posterior, "model", None)
-        if "coefficients" not in draws or type(model) is not type(self) or model.design != self.design:
+        draws: Mapping[str, np.ndarray] = getattr(posterior, "draws", {})
+        wanted = "a start is taken from the posterior of the same regression"
+        read = (
+            posterior.model.require(StepRegression, wanted)
+            if "coefficients" in draws and posterior.model
+            else None
+        )
+        if read is None or (read.name, read.design) != (self.name, self.design):
             raise UsageError(
-                "a start is taken from the posterior of the same regression.",
+                f"{wanted}.",
                 hint="dc.infer of a release of this model, with noise: the same columns, bounds and terms",
             )
         every = np.column_stack([draws["intercept"], draws["coefficients"]])
