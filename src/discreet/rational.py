@@ -48,9 +48,9 @@ def is_short(value: Fraction) -> bool:
     return bits <= 4 * _LONGEST and len(text(value)) <= _LONGEST
 
 
-def _got(value: Number, name: str) -> str:
+def _got(value: Any, name: str) -> str:
     """Quote what the caller gave, as far as Python prints it."""
-    return f", got {name}={shown(value)}"
+    return f", got {name}={shown(value)}" if name.isidentifier() else f", got {shown(value)}"
 
 
 def _is_endless(value: Number) -> bool:
@@ -83,7 +83,7 @@ def _read(value: Any, name: str) -> Fraction:
         # repr is the shortest decimal that reads back as the same float
         return Fraction(repr(float(value)))
     except Exception:  # whatever a caller's object raises
-        raise UsageError(f"{name} must be a finite number, got {name}={shown(value)}.") from None
+        raise UsageError(f"{name} must be a finite number{_got(value, name)}.") from None
 
 
 def text(value: Fraction) -> str:

@@ -92,7 +92,8 @@ def test_the_same_text_whatever_the_rows_hold(source, call, tmp_path):
     assert json.dumps(told[0].to_dict()) == json.dumps(told[1].to_dict())
     assert all(one.queries for one in told[0].releases.values())
     # nothing that only the large table holds
-    assert not any(number in str(told[1]) for number in ("5003", "5,003", "98765", "1e300", "977"))
+    every = json.dumps(told[1].to_dict()) + str(told[1])
+    assert not any(number in every for number in ("5003", "5,003", "98765", "1e300", "977"))
 
 
 def test_it_says_what_follows_from_the_declarations(tmp_path):
@@ -154,6 +155,17 @@ def test_a_release_after_an_explanation_is_whole(tmp_path):
         assert dc.check(path, dc.Mean(), column="x", bounds=(0, 100)).counts.records == 0
     assert queries
     assert dc.release(path, dc.Mean(), **NUMBER).records == len(LARGE)
+
+
+def test_long_queries_are_printed_in_part_and_kept_whole():
+    told = dc.release(
+        dc.datasets.clinic_survey(), dc.Mean(), column="age", bounds=(0, 100), epsilon=1, explain=True
+    )
+    (query,) = told.to_dict()["releases"][""]["queries"]
+    assert len(query["text"]) > 1000
+    assert query["text"][:200].splitlines()[0] in str(told)
+    assert len(str(told)) < 2500
+    assert f"{len(query['text']):,} characters" in str(told)
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+from discreet.models.registry import MODELS, REGISTERED, kind_named
 from discreet.privacy import amplification
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,6 +29,15 @@ def test_every_export_of_amplification_has_an_example() -> None:
     blocks = "".join(re.findall(r"^```pycon\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
     used = set(re.findall(r"amp\.(\w+)", blocks))
     assert used == set(amplification.__all__)
+
+
+def test_the_keys_of_model_files_are_those_of_the_models() -> None:
+    page = (DOCS / "how-to/declare-a-model-in-a-file.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE))
+    models = [name for name in (*MODELS, *REGISTERED) if name in rows]
+    assert len(models) > 10
+    for name in models:
+        assert set(re.findall(r"`(\w+)`", rows[name])) == set(inspect.signature(kind_named(name)).parameters)
 
 
 def test_the_list_is_read_from_the_page() -> None:

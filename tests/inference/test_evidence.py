@@ -50,7 +50,7 @@ MODELS: dict[str, tuple[Any, str, dict[str, Any], Any, int]] = {
 
 
 def grid_of(name: str) -> ParameterGrid:
-    model, prior, how, bounds, n = MODELS[name]
+    model, prior, how, bounds, _ = MODELS[name]
     domain = model.read_domain(bounds, "clip", "none")
     record = Annealing(prior, **how).check(model, domain)
     return ParameterGrid(model, domain, record.conjugate, record.support or (), how["cells"])
@@ -66,7 +66,7 @@ def one_run(
     name: str, grid: ParameterGrid, rng: np.random.Generator, **more: Any
 ) -> tuple[float, dc.Release, float]:
     """A parameter from the prior, a table of it, its release, the power and the true log Z."""
-    model, prior, how, bounds, n = MODELS[name]
+    model, prior, how, bounds, _ = MODELS[name]
     how = {**how, **more}
     point = rng.choice(grid.log_base.size, p=gibbs_distribution(grid.log_base))
     x = np.asarray(model.sample({k: v[point] for k, v in grid.points.items()}, n, rng))

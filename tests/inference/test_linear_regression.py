@@ -339,6 +339,17 @@ def test_chains_that_mix_slowly_are_run_longer() -> None:
     assert not found.mixing_warnings
 
 
+def test_values_beyond_the_bounds_are_told_from_the_noisy_means(rng: np.random.Generator) -> None:
+    rows = rows_of(3000, rng)
+    for bounds, columns in (((100, 200), ["u"]), ((-3, 1), [])):
+        model = dc.models.LinearRegression(
+            "y", ["x", "u"], bounds={"y": (-50, 150), "x": (0, 10), "u": bounds}
+        )
+        posterior = dc.infer(dc.release(rows, model, epsilon=5), rng=1, draws=400)
+        said = [one for one in posterior.diagnostics.warnings if "at a bound of" in one]
+        assert [one.split("'")[1] for one in said] == columns
+
+
 HARD: dict[str, Any] = {
     "constant": lambda rows: rows | {"x": np.full(500, 5.0)},
     "collinear": lambda rows: rows | {"u": rows["x"] / 5 - 2},

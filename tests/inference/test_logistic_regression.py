@@ -125,6 +125,7 @@ def test_labels_are_read_from_one_table(rng: np.random.Generator) -> None:
     assert (np.abs(drawn(posterior).mean(axis=0) - aim) < 0.25 * errors).all()
     assert drawn(posterior).std(axis=0) == pytest.approx(errors, rel=0.08)
     assert posterior.diagnostics.engine == "exact"
+    assert "no approximation" in str(posterior.summary())
 
 
 def test_greatest_likelihood_of_cells(rng: np.random.Generator) -> None:
@@ -164,3 +165,15 @@ def test_what_is_refused(rng: np.random.Generator) -> None:
     posterior = dc.infer(release, draws=400, rng=1)
     with pytest.raises(UsageError, match="posterior of the same regression"):
         model_of("age").refined(posterior)
+
+
+def test_only_a_posterior_of_the_same_model_is_a_start(rng: np.random.Generator) -> None:
+    rows = rows_of(300, rng)
+    posterior = dc.infer(dc.release(rows, model_of("age"), epsilon=5), draws=400, rng=1)
+    assert model_of("age").refined(posterior).start is not None
+    wider = dc.models.LogisticRegression("ill", ["age"], bounds={"ill": BOUNDS["ill"], "age": (0, 200)})
+    linear = dc.models.LinearRegression("dose", ["age"], bounds={n: BOUNDS[n] for n in ("dose", "age")})
+    of_linear = dc.infer(dc.release(rows, linear, epsilon=5), draws=400, rng=1)
+    for model, start in ((model_of("dose"), posterior), (wider, posterior), (model_of("age"), of_linear)):
+        with pytest.raises(UsageError, match="posterior of the same regression"):
+            model.refined(start)

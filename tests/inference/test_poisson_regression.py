@@ -146,6 +146,11 @@ def test_a_picture_of_coefficients(rng: np.random.Generator) -> None:
     posterior = dc.infer(dc.release(rows_of(500, rng), model_of("age", "s"), epsilon=5), draws=200, rng=1)
     axes = posterior.plot().axes[0]
     assert axes.get_xlabel() == "change of log of the mean of visits"
+    # a label has no unit
+    beside = [one.get_text() for one in axes.texts]
+    assert [said.endswith("per unit") for said in beside] == [True, False, False]
+    assert posterior.question == "Poisson regression of visits"
+    assert str(posterior.about).startswith("Poisson regression of visits on age, s, ")
 
 
 REFUSED: dict[str, tuple[Any, str]] = {

@@ -262,6 +262,10 @@ NAIVE = DECLARED["naive_bayes"][0]
         ("x = " + "9" * 5000, "it cannot be read"),
         (DECLARED["hidden_markov"][0].replace("states = 2", "states = 2.0"), "states must be"),
         (DECLARED["bayesian_network"][0].replace('["smoker", "cough"]', '"smoker"'), "edges must be pairs"),
+        (
+            'model = "linear_regression"\ntarget = "y"\nfeatures = ["x"]\nbounds.y = [0, 1]',
+            "column 'x' needs bounds or labels",
+        ),
         (DECLARED["mixture"][0].replace("[columns]", "[columns.more]"), "columns.more must declare"),
     ],
 )
@@ -275,6 +279,7 @@ def test_what_declares_no_model_is_one_line_that_names_the_key(
     assert "\n" not in caught.value.message
     for words in (caught.value.message, caught.value.hint or ""):
         assert "dc." not in words
+        assert '": (' not in words
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,7 @@ def test_declarations_that_are_refused(call: Any, words: str) -> None:
         ("y ~ age * C(sex)", ("age", "sex=m", "age * sex=m")),
         ("y ~ age + I(age ** 2) + stage", ("age", "stage=2", "stage=3", "age ** 2")),
         ("y ~ {age**2}", ("age", "age ** 2")),
+        ("y ~ (age + sex)**2 + I(age**2)", ("age", "sex=m", "age ** 2", "age * sex=m")),
         ("y ~ `age` : sex", ("age", "sex=m", "age * sex=m")),
     ],
 )
@@ -166,11 +167,80 @@ def test_formulas(formula: str, weights: tuple[str, ...]) -> None:
         ("ill ~ __import__('os')", "computes"),
         ("ill ~ age : sex : stage", "more than two factors"),
         ("ill ~ .", "is no formula"),
+        ("ill ~ age + age**2", "single column to a power"),
+        ("ill ~ C(sex) ^ 2", "single column to a power"),
     ],
 )
 def test_formulas_that_are_refused(formula: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         LogisticRegression.from_formula(formula, {**TARGET, **FEATURES})
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "hint"),
+    [
+        (
+            lambda: LinearRegression("y", ["age * sex"], bounds={"y": (0, 1)}),
+            "the columns of the term 'age * sex' must be features too.",
+            "as in ['age', 'sex', 'age * sex']",
+        ),
+        (
+            lambda: LinearRegression("y", ["age"], bounds={"y": (0, 1), "age": (0, 9)}).submodel(
+                "y", ["age ** 2"]
+            ),
+            "the columns of the term 'age ** 2' must be features too.",
+            "as in ['age', 'age ** 2']",
+        ),
+        (
+            lambda: LinearRegression("y", ["age^2"], bounds={"y": (0, 1), "age": (0, 9)}),
+            "column 'age^2' needs bounds or labels",
+            "a square is written as age ** 2",
+        ),
+        (
+            lambda: LinearRegression.from_formula("y ~ aeg", {"y": (0, 1), "age": (0, 9)}),
+            "column 'aeg' needs bounds or labels",
+            "did you mean age? as in bounds=",
+        ),
+        (
+            lambda: LinearRegression("y", ["age"], bounds={"y": (0, float("inf")), "age": (0, 9)}),
+            "a bound of column 'y' must be a finite number, got inf.",
+            "",
+        ),
+        (
+            lambda: LogisticRegression(TARGET, {"sex": ["f", "m"]}).margins([0, 0], {"sex": ["w"]}),
+            "column 'sex' of the rows has missing or undeclared values.",
+            "its labels are f, m",
+        ),
+        (
+            lambda: LinearRegression({"y": (0, 1)}, FEATURES).predict_proba({}, {}),
+            "linear_regression has no classes to predict.",
+            "",
+        ),
+        (
+            lambda: dc.release({}, LinearRegression({"y": (0, 1)}, FEATURES), epsilon=1),
+            "there is no column 'y'",
+            "the columns are none: these data have no columns",
+        ),
+        (
+            lambda: dc.regress(
+                dc.release(
+                    {"y": [0.5], "age": [20], "g": ["a"]},
+                    LinearRegression({"y": (0, 1)}, {"age": (0, 99)}),
+                    by="g",
+                    groups=["a", "b"],
+                    epsilon=1,
+                )
+            ),
+            "other regressions are read from one group at a time.",
+            "for example dc.regress(release.by_group()['a'])",
+        ),
+    ],
+)
+def test_mistakes_are_answered_with_what_to_write(call: Any, message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert caught.value.message.startswith(message)
+    assert (caught.value.hint or "").startswith(hint)
 
 
 def test_posteriors_of_regressions_predict(rng: np.random.Generator) -> None:

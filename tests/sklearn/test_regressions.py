@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dc
 from discreet.errors import UsageError
-from discreet.sklearn import PrivateLinearRegression, PrivateLogisticRegression
+from discreet.sklearn import PrivateLinearRegression, PrivateLogisticRegression, PrivateNaiveBayes
 
 _TWICE = "compares two fits, which are two releases with noise of their own"
 _ROWS = "wants an error about what a row holds; here it is a missing value"
@@ -122,3 +122,29 @@ def test_what_is_refused(estimator: Any, words: str) -> None:
         estimator.fit(np.zeros((4, 2)), [0, 1, 0, 1])
     with pytest.raises(UsageError, match="requires y"):
         estimator.fit(np.zeros((4, 2)), None)
+
+
+def test_bounds_go_by_name(rng: np.random.Generator) -> None:
+    X, by_name = rows_of(200, rng), {"ward": ["a", "b"], "age": (20, 90)}
+    model = PrivateLinearRegression(1, bounds=by_name, target_bounds=(0, 90), draws=100).fit(X, X["age"])
+    assert model.get_feature_names_out().tolist() == ["age", "ward=b"]
+    labels: Any = {"ward": ["a", "b"], "age": ["20", "90"]}
+    counted = PrivateNaiveBayes(1, classes=["a", "b"], categories=labels, draws=100).fit(X, X["ward"])
+    assert [one.labels for one in counted.release_.model.label_columns[1:]] == [("20", "90"), ("a", "b")]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({"age": (20, 90)}, "bounds say nothing about the feature 'ward'"),
+        ({"agee": (20, 90), "ward": ["a", "b"]}, "bounds name 'agee', which is no feature"),
+        ([(20, 90), "ab"], "ward must be .low, high. or a list of labels"),
+        ("ab", "bounds must be a list with an entry for each feature"),
+    ],
+)
+def test_bounds_that_are_no_bounds_spend_nothing(bounds: Any, words: str, rng: np.random.Generator) -> None:
+    X = rows_of(20, rng)
+    model = PrivateLinearRegression(1, bounds=bounds, target_bounds=(0, 90))
+    with pytest.raises(UsageError, match=words):
+        model.fit(X, X["age"])
+    assert not hasattr(model, "release_")

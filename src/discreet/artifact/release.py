@@ -159,7 +159,7 @@ class Release:
     def question(self) -> str:
         """What was asked, such as "Mean of age": the title of plots."""
         words = self.model.question or f"{self.model.in_words} model"
-        return f"{words[0].upper()}{words[1:]} of {', '.join(self.columns)}"
+        return f"{words[0].upper()}{words[1:]} of {self.model.explained or ', '.join(self.columns)}"
 
     @cached_property
     def family(self) -> Likelihood:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # names that are listed before the others are counted
 _LISTED = 6
+# characters of a query that are printed
+_READABLE = 400
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class PlannedRelease:
         for query in self.queries:
             lines.append(f"  in {query.engine}:")
             if query.text:
-                lines.append(indent(query.text, "    "))
+                lines.append(indent(_head(query.text), "    "))
             lines.append(f"    brings back {query.result}")
         lines += ["", f"Leaves the engine: {self.leaves}", "", "Becomes private by:"]
         lines += [f"  {said}" for said in self.mechanism]
@@ -148,6 +150,13 @@ def _planned(asked: Declaration) -> PlannedRelease:
         mechanism=(*_choice(asked), f"{asked.mechanism.name}", *asked.mechanism.explained(asked.layout)),
         guarantee=compose(*asked.guarantees.values()),
     )
+
+
+def _head(text: str) -> str:
+    """Return the beginning of a query, for people."""
+    if len(text) <= _READABLE:
+        return text
+    return f"{text[:_READABLE]}...\n({len(text):,} characters; to_dict(), or --json, has all of them)"
 
 
 def _choice(asked: Declaration) -> list[str]:

@@ -110,7 +110,7 @@ def _about_release(release: Release, answer: Answer) -> tuple[str, ...]:
     if answer.table is not None and "mean" in answer.table:
         return (*said, *_mean_drowned(release, answer.draws["sd"], answer.table))
     if not release.model.can_sample:
-        return said
+        return said + _regressed_at_a_bound(release)
     usable = release.noisy_sums()[1]
     if not release.model.has_numbers:
         return (*said, *_labels_drowned(release, answer.draws, usable))
@@ -145,6 +145,17 @@ def _mean_drowned(release: Release, sd: np.ndarray, table: Mapping[str, np.ndarr
     if not said or spread >= _NARROW * (high - low) / 2:
         return said
     return said + _too_wide(release, drowned=noise > _DROWNS**2 * scatter)
+
+
+def _regressed_at_a_bound(release: Release) -> tuple[str, ...]:
+    """Return warnings about columns of a regression that lie at a bound; the sums of a step do not tell."""
+    if release.model.summary != "products":
+        return ()
+    from discreet.inference.regression.noise_share import columns_at_a_bound
+
+    reading = usable_reading(release)
+    n = float(release.records or 0) if reading is None else reading[0]
+    return columns_at_a_bound(release, n) if n >= 1 else ()
 
 
 def _simulated(release: Release, draws: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -53,6 +53,11 @@ def regress(
     if draws % chains:
         raise UsageError(f"draws must be a multiple of chains, got draws={draws} and chains={chains}.")
     release = release if isinstance(release, Release) else Release.load(release)
+    if release.model.groups:
+        raise UsageError(
+            "other regressions are read from one group at a time.",
+            hint=f"for example dc.regress(release.by_group()[{release.model.groups[0]!r:.60}])",
+        )
     whole_model = release.model.require(
         LinearRegression, "other regressions are read from the release of a linear one"
     )
@@ -73,5 +78,5 @@ def regress(
         labels={"coefficients": model.weight_names[1:]},
         about=f"{model.title(model.column_names)}, from a release of {', '.join(release.columns)}",
         model=model,
-        question=release.question,
+        question=f"{model.question} of {model.explained}",
     )

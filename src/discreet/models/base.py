@@ -75,6 +75,8 @@ class Model(metaclass=Constructed):
     n_columns: int = 1
     #: Whether its widths depend on the norm that noise is scaled to, so that :meth:`suited` has to choose them.
     by_norm: bool = False
+    #: The column that the others explain, for models that have one.
+    explained: str = ""
     #: The labels a curator declared, for families that have them.
     labels: tuple[str, ...] | None = None
 
@@ -314,7 +316,7 @@ class Model(metaclass=Constructed):
 
     def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
         """Return each row's probability of every class, rows × classes, averaged over the draws."""
-        raise UsageError(f"{self.name} has no target to predict.")
+        raise UsageError(f"{self.name} has no classes to predict.")
 
     def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
         """Return each row's most probable class or, for a target of numbers, its mean."""

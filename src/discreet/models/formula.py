@@ -16,6 +16,9 @@ from discreet.extras import needed_for
 _HINT = 'for example "bp ~ age + C(smoker) + age:smoker + I(age ** 2)"'
 _LONGEST = 10_000
 _LABELS = re.compile(r"C\((?P<name>[^(),]+)\)")
+# what is computed, or quoted, has no operators of the formula
+_ATOM = re.compile(r"I\([^()]*\)|\{[^{}]*\}|`[^`]*`")
+_POWER = re.compile(r"(?:\bC\([^()]*\)|[\w.]+)\s*(?:\*\*|\^)")
 _SQUARE = re.compile(r"(?:I\()?(?P<name>[^()*,]+?)\s*\*\*\s*2\)?")
 
 
@@ -24,6 +27,9 @@ def read_formula(formula: Any) -> tuple[str, list[str]]:
     written = read_text(formula, "formula")
     if len(written) > _LONGEST:
         raise UsageError(f"a formula has at most {_LONGEST} characters.", hint=_HINT)
+    if _POWER.search(_ATOM.sub("_", written)) is not None:
+        # ** crosses columns, and one that is crossed with itself is itself
+        raise UsageError("a formula raises a single column to a power.", hint="write a square as I(age ** 2)")
     with needed_for("a formula"):
         from formulaic import Formula
         from formulaic.errors import FormulaicError

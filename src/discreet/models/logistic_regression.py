@@ -160,7 +160,8 @@ class LogisticRegression(StepRegression):
 
     @property
     def assumption(self) -> str:
-        return "the log-odds are linear in the terms"
+        # of a table the coefficients are those of the nearest that are linear
+        return "" if self.released == "table" else "the log-odds are linear in the terms"
 
     def weak_prior_in_words(self, domain: Domain) -> str:
         if self.released == "table":

@@ -18,6 +18,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -47,6 +48,7 @@ ELSEWHERE = {
     "grouped": "give the model of one group, and the groups with --by",
 }
 _LABELS = "write a list of labels, or { bounds = [low, high] } for numbers"
+_PYTHON = re.compile(r'\bdc\.|": [(\[]')
 _FORMS = (frozenset({"labels"}), frozenset({"bounds"}), frozenset({"first", "last"}))
 
 
@@ -105,7 +107,8 @@ def declared(body: Any, file: str) -> Model:
     try:
         return kind(**read)
     except UsageError as problem:
-        trouble.say(problem.message, problem.hint)
+        # an example in Python is none of a file
+        trouble.say(problem.message, None if _PYTHON.search(problem.hint or "") else problem.hint)
 
 
 class _Trouble:

@@ -114,6 +114,13 @@ class Regression(LossModel):
         return ("intercept", *self.design.names[:-1])
 
     @property
+    def explained(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.target.name
+
+    def title(self, columns: Sequence[str]) -> str:
+        return f"{self.question} of {self.target.name} on {', '.join(one.name for one in self.features)}"
+
+    @property
     def outcome(self) -> str:
         """What coefficients change, in words."""
         return self.target.name
@@ -322,7 +329,12 @@ class Regression(LossModel):
             else:
                 lost = np.isnan(numbers[column.name])
             if np.any(lost):
-                raise UsageError(f"column {column.name!r:.60} of the rows has missing or undeclared values.")
+                raise UsageError(
+                    f"column {column.name!r:.60} of the rows has missing or undeclared values.",
+                    hint=f"its labels are {', '.join(column.labels):.120}"
+                    if isinstance(column, Labels)
+                    else None,
+                )
 
 
 def bounds_of(column: Column) -> tuple[Fraction, Fraction]:

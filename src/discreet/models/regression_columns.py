@@ -9,7 +9,8 @@ from typing import Any
 from discreet.arguments import listed
 from discreet.domain.columns import Column, Labels, Numeric, read_columns
 from discreet.errors import UsageError
-from discreet.models.design import is_expression
+from discreet.models.design import Design, is_expression
+from discreet.names import did_you_mean
 
 EXAMPLE = 'dc.models.LogisticRegression({"smoker": ["no", "yes"]}, {"age": (18, 100), "sex": ["f", "m"]})'
 _BOUNDS = 'as in bounds={"age": (18, 100), "smoker": ["no", "yes"]}'
@@ -33,6 +34,12 @@ def read_regression(
             for one in features
             if not (isinstance(one, str) and is_expression(one))
         ]
+    if written and isinstance(features, list) and not features:
+        own = dict.fromkeys(Design.columns_of(str(written[0])))
+        raise UsageError(
+            f"the columns of the term {written[0]!r:.60} must be features too.",
+            hint=f"as in {[*own, written[0]]!r:.120}",
+        )
     aim = read_columns(target if isinstance(target, Mapping | list) else [target])
     if len(aim) != 1:
         raise UsageError(f"{name} has one target, got {len(aim)}.", hint=f"for example {EXAMPLE}")
@@ -51,8 +58,10 @@ def read_regression(
 def _column(name: str, bounds: Mapping[str, Any] | None) -> Column:
     declared = (bounds or {}).get(name)
     if declared is None:
+        near = did_you_mean(name, bounds or ())
         raise UsageError(
-            f"column {name!r:.60} needs bounds or labels, chosen without looking at the data.", hint=_BOUNDS
+            f"column {name!r:.60} needs bounds or labels, chosen without looking at the data.",
+            hint="a square is written as age ** 2" if "^" in name else f"{near}{_BOUNDS}",
         )
     if isinstance(declared, Sequence) and not isinstance(declared, str) and len(declared) == 2:
         low, high = declared

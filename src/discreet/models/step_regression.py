@@ -49,16 +49,25 @@ class StepRegression(Regression):
     def refined(self, posterior: Any) -> Self:
         """Return the model whose release is a Newton step from the middle of a posterior of the same model.
 
+        The posterior is that of a release of this model, with the same columns and terms: sums of products, an earlier
+        step, or a table of labels, whose own posterior needs no step.
+
         Privacy
         -------
         The posterior was inferred from a release, so its middle costs nothing more. The step is a release of its own,
         with a budget of its own.
         """
-        draws = getattr(posterior, "draws", {})
-        if "coefficients" not in draws or np.shape(draws["coefficients"])[1:] != (self.dimension - 1,):
+        draws: Mapping[str, np.ndarray] = getattr(posterior, "draws", {})
+        wanted = "a start is taken from the posterior of the same regression"
+        read = (
+            posterior.model.require(StepRegression, wanted)
+            if "coefficients" in draws and posterior.model
+            else None
+        )
+        if read is None or (read.name, read.design) != (self.name, self.design):
             raise UsageError(
-                "a start is taken from the posterior of the same regression.",
-                hint="dc.infer of a release of this model, with noise",
+                f"{wanted}.",
+                hint="dc.infer of a release of this model, with noise: the same columns, bounds and terms",
             )
         every = np.column_stack([draws["intercept"], draws["coefficients"]])
         middle = tuple(exact(f"{one:.6g}", "start") for one in np.median(every, axis=0))

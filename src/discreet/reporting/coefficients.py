@@ -59,7 +59,7 @@ def plot_coefficients(
             width[at] *= (high - low) ** power
     hue, warning = look_of(posterior.diagnostics.engine)
     note = f"median, 50% and {100 * prob:.4g}% intervals of the change over the range of each term; coefficients beside"
-    heading = title or f"{model.question} of {model.target.name}"
+    heading = title or f"{model.question} of {model.explained}"
     figure = new_figure(8.2, _ROW * len(found) + 0.9, heading, [posterior.about, note], warning)
     axes = figure.add_subplot()
     at = np.arange(len(found), dtype=float)
@@ -67,8 +67,10 @@ def plot_coefficients(
     draw_intervals(axes, at, found * width[:, None], hue)
     name_rows(axes, [shorten(name) for name in model.weight_names[1:]])
     axes.grid(axis="y", color=HAIRLINE, linewidth=0.4)
-    for row, (low, *_, high) in zip(at, found, strict=True):
-        beside(axes, row, f"{span(low, high, common_decimals([high - low]))} per unit", QUIET)
+    for row, (low, *_, high), term in zip(at, found, model.design.terms, strict=False):
+        # labels have no unit
+        unit = " per unit" if term.powers else ""
+        beside(axes, row, f"{span(low, high, common_decimals([high - low]))}{unit}", QUIET)
     own = model.outcome == model.target.name
     name_axis(axes, f"change of {model.outcome}", posterior.units.of("mean") if own else "")
     return finish(figure, path)

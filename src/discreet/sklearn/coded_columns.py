@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from warnings import warn
 
 import numpy as np
 
-from discreet.arguments import whole
+from discreet.arguments import listed, whole
 from discreet.domain.columns import Labels
 from discreet.errors import UsageError
 from discreet.extras import needed_for
+from discreet.names import did_you_mean
 from discreet.objects import UNREADABLE, forgiving, plain_value
 
 with needed_for("discreet.sklearn"):
@@ -66,6 +68,27 @@ def feature_names(estimator: Any, n_features: int) -> list[str]:
     return [f"x{at}" for at in range(n_features)] if named is None else [str(name) for name in named]
 
 
+def for_each_feature(estimator: Any, given: Any, n_features: int, argument: str) -> list[Any]:
+    """Return what is declared for each feature, in the order of X: from a list, or by name."""
+    names = feature_names(estimator, n_features)
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                near = did_you_mean(str(name), names)
+                raise UsageError(
+                    f"{argument} name {name!r:.60}, which is no feature.",
+                    hint=f"{near}the features of X are {', '.join(names):.120}",
+                )
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise UsageError(f"{argument} say nothing about the feature {missing[0]!r:.60}.")
+        given = [given[name] for name in names]
+    each = listed(given, argument, "a list with an entry for each feature, or a dictionary by name")
+    if len(each) != n_features:
+        raise UsageError(f"{argument} are for {len(each)} features, and there are {n_features}.")
+    return each
+
+
 def read_classes(classes: Any, y: np.ndarray) -> np.ndarray:
     """Return the classes in order: those declared, or with ``"public"`` those that are in ``y``."""
     if classes is None:
@@ -91,8 +114,9 @@ class Coded:
         self._values = values
 
     @classmethod
-    def of(cls, name: str, values: np.ndarray) -> Coded:
+    def of(cls, name: str, values: Any) -> Coded:
         """Take whole numbers and text as their own labels, anything else by its position."""
+        values = np.asarray(listed(values, name, "(low, high) or a list of labels"))
         plain = values.dtype.kind in "iuU" or all(isinstance(value, str) for value in values.tolist())
         labels = values.tolist() if plain else range(len(values))
         return cls(Labels(name, tuple(map(str, labels))), values if plain else np.asarray(values))

@@ -18,6 +18,7 @@ from discreet.sklearn.coded_columns import (
     Binned,
     Coded,
     feature_names,
+    for_each_feature,
     generator,
     read_classes,
     read_rows,
@@ -56,7 +57,7 @@ class PrivateNaiveBayes(PrivateEstimator, ClassifierMixin, BaseEstimator):
         they are read from ``y``, in which none may be missing.
     categories
         The values of the features: a whole number k if all are coded 0, ..., k - 1; or a list with such a number, or a
-        list of values, for each feature.
+        list of values, for each feature; or, for a data frame, a dictionary of them by column. So are bounds.
     bounds, bins
         For numeric features instead: ``(low, high)`` for all, or one pair for each, and into how many bins of equal
         width the range is cut. Values outside are in the first or last bin.
@@ -150,14 +151,16 @@ class PrivateNaiveBayes(PrivateEstimator, ClassifierMixin, BaseEstimator):
         names = feature_names(self, n_features)
         if self.categories is not None:
             given = self.categories
-            each = [given] * n_features if isinstance(given, int | np.integer) else list(given)
-            if len(each) != n_features:
-                raise UsageError(f"categories are for {len(each)} features, and there are {n_features}.")
+            shared = isinstance(given, int | np.integer)
+            each = [given] * n_features if shared else for_each_feature(self, given, n_features, "categories")
             return [
-                Coded.of(name, np.arange(one) if isinstance(one, int | np.integer) else np.asarray(one))
+                Coded.of(name, np.arange(one) if isinstance(one, int | np.integer) else one)
                 for name, one in zip(names, each, strict=True)
             ]
-        pairs = read_pairs(self.bounds)
+        by_name = isinstance(self.bounds, Mapping)
+        pairs = read_pairs(
+            for_each_feature(self, self.bounds, n_features, "bounds") if by_name else self.bounds
+        )
         pairs = pairs * n_features if len(pairs) == 1 else pairs
         if len(pairs) != n_features:
             raise UsageError(f"bounds are for {len(pairs)} features, and there are {n_features}.")

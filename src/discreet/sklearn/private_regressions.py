@@ -22,6 +22,7 @@ from discreet.sklearn.coded_columns import (
     Coded,
     feature_names,
     floats,
+    for_each_feature,
     generator,
     read_classes,
     read_rows,
@@ -58,13 +59,11 @@ class _PrivateRegression(PrivateEstimator):
         given = self.bounds
         if given is None:
             raise UsageError(_NO_BOUNDS)
-        each = [given] * n_features if _is_pair(given) else list(given)
-        if len(each) != n_features:
-            raise UsageError(f"bounds are for {len(each)} features, and there are {n_features}.")
-        names = feature_names(self, n_features)
+        shared = _is_pair(given)
+        each = [given] * n_features if shared else for_each_feature(self, given, n_features, "bounds")
         return [
-            Numeric(name, *one) if _is_pair(one) else Coded.of(name, np.asarray(list(one)))
-            for name, one in zip(names, each, strict=True)
+            Numeric(name, *one) if _is_pair(one) else Coded.of(name, one)
+            for name, one in zip(feature_names(self, n_features), each, strict=True)
         ]
 
     def _learn(self, features: list[Coded | Numeric], model: Regression, posterior: Any) -> None:
@@ -98,7 +97,8 @@ class PrivateLinearRegression(_PrivateRegression, RegressorMixin, BaseEstimator)
         The budget, as :func:`discreet.release` takes it.
     bounds
         Of the features, chosen without looking at the data: ``(low, high)`` for all, or a list with such a pair, or a
-        list of labels, for each. Of labels all but the first get a coefficient.
+        list of labels, for each; or, for a data frame, a dictionary of them by column. Of labels all but the first get
+        a coefficient.
     target_bounds
         ``(low, high)`` of the target.
     neighbors
@@ -124,7 +124,9 @@ class PrivateLinearRegression(_PrivateRegression, RegressorMixin, BaseEstimator)
     Privacy
     -------
     Only ``release_`` depends on the rows; see :func:`discreet.release`. Nothing about a row raises in ``fit``: what is
-    outside its bounds is clipped, and a row with a missing or undeclared value is left out.
+    outside its bounds is clipped, and a row with a missing or undeclared value is left out. Every ``fit`` spends the
+    budget again, also those of a cross-validation, one for each fold; what comes before it in a pipeline, such as a
+    ``StandardScaler``, reads the rows without privacy.
     """
 
     target_bounds: Any
@@ -207,7 +209,8 @@ class PrivateLogisticRegression(_PrivateRegression, ClassifierMixin, BaseEstimat
 
     Privacy
     -------
-    Only ``releases_`` depend on the rows; their budgets add up to the one that was given.
+    Only ``releases_`` depend on the rows; their budgets add up to the one that was given, which every ``fit`` spends
+    again; see :class:`PrivateLinearRegression`.
     """
 
     classes: Any

@@ -87,6 +87,8 @@ class Source(ABC):
 def listed_names(names: Sequence[str]) -> str:
     """Return the names of columns for a message, the first of many."""
     shown = ", ".join(names[:_MOST_LISTED])
+    if not names:
+        return "none: these data have no columns"
     return shown if len(names) <= _MOST_LISTED else f"{shown}, ... ({len(names)} in all)"
 
 

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from discreet.artifact import Release
 from discreet.inference.engine import Question
 from discreet.inference.regression.moment_readings import Readings
+from discreet.models.regression import Regression, bounds_of
 from discreet.privacy import PureDP
 
 # standard deviations of the noise that the least eigenvalue should be above 0
@@ -25,6 +27,8 @@ _USUAL = 0.03
 _CONCERNED = 0.1
 # the variance of a term that hardly varies, on mapped bounds; records for each term that are few
 _STILL, _FEW = 0.01, 5
+# on mapped bounds: a mean this near to one has nearly all values there; noise below this tells so
+_AT_A_BOUND, _TELLS = 0.01, 0.03
 # a larger factor is not told from so noisy moments
 _MOST_TIMES = 10.0
 
@@ -98,6 +102,25 @@ def _listed(names: Sequence[str]) -> str:
     """Return at most three names, as people list them."""
     some = [f"{name!r:.60}" for name in names[:3]]
     return ", ".join(some[:-1]) + " and " * (len(some) > 1) + some[-1]
+
+
+def columns_at_a_bound(release: Release, n: float) -> tuple[str, ...]:
+    """Return a warning for each column of numbers whose noisy mean is at a bound, as far as noise tells."""
+    model = release.model.require(Regression, "sums of products are read of a regression")
+    readings = Readings.of(release)
+    sds = readings.sds[0] / n
+    near = (1 - np.abs(readings.means / n) < np.maximum(_AT_A_BOUND, 2 * sds)) & (sds < _TELLS)
+    found = [
+        model.design.by_name[term.numbers[0]]
+        for term, is_near in zip(model.design.terms, near, strict=True)
+        if term.is_number and is_near
+    ]
+    return tuple(
+        f"nearly all values of {column.name!r:.60} seem to be at a bound of ({low:g}, {high:g}), beyond it, or so near "
+        "that noise drowns the column: are these its bounds, in its units?"
+        for column in found
+        for low, high in [map(float, bounds_of(column))]
+    )
 
 
 def _rounded(value: float) -> str:
