@@ -80,7 +80,7 @@ def run(population: Population, n: int, budget: str, route: str, trials: int, se
         posterior = infer(release)
         low, high = _ends(posterior)
         hits += (low <= truth) & (truth <= high)
-        ends = _ends(infer(release, engine="naive"))
+        ends = _ends(infer(release, engine="naive", draws=400))
         naive += (ends[0] <= truth) & (truth <= ends[1])
         errors = population.errors(at)
         ratios.append((high - low)[1:] / (2 * 1.96 * errors[1:]))

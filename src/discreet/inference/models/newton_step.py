@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +12,7 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
-from discreet.inference.models.logistic_regression import in_units
+from discreet.inference.models.logistic_regression import MUCH, in_units
 from discreet.inference.regression import Readings, draw_moments, logistic_maps, poisson_maps, usable_counts
 from discreet.inference.regression.newton import Response, newton_step
 from discreet.inference.regression.noise_share import noise_headline
@@ -30,6 +31,10 @@ _AGAIN = (
     "{link} moved by about {moved:.2g} from the start: release again from model.refined(posterior) to be sure that "
     "they stay"
 )
+_LONG = (
+    "most of the width of these intervals is that the start was far for how much is known: {link} moved by about "
+    "{moved:.2g}; another release, from model.refined(posterior), starts nearer"
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,8 @@ class Link:
     """What differs between the regressions.
 
     Released residuals times ``factor`` are weight times working residual, whose variance times the weight is
-    ``variance``, a number or draws, of which ``robust`` is the part of a model that does not hold.
+    ``variance``, a number or draws, of which ``robust`` is the part of a model that does not hold. ``off`` is what a
+    step may be off by in each direction, per its length.
     """
 
     factor: float
@@ -46,6 +52,7 @@ class Link:
     response: Response
     words: str
     draws: dict[str, np.ndarray]
+    off: float = 0.0
 
 
 def logistic_link(question: Question) -> Link:
@@ -66,6 +73,10 @@ def poisson_link(question: Question) -> Link:
         respond,
         "logs of means",
         {"dispersion": dispersion},
+        # a limit at the target's bound is none
+        poisson_maps.step_off(
+            math.inf if model.heaviest >= model.most else model.heaviest / float(model.mean or 1)
+        ),
     )
 
 
@@ -116,7 +127,7 @@ def draw(question: Question, link_of: Callable[[Question], Link]) -> Answer:
     step = Step.of(question, link)
     table = draw_moments(step.readings, step.weights, question.size, question.chains, question.rng)
     d = table.mean.shape[1] - 1
-    found, moved = newton_step(
+    found = newton_step(
         step.start,
         table.mean[:, :d],
         table.covariance[:, :d, :d],
@@ -124,10 +135,12 @@ def draw(question: Question, link_of: Callable[[Question], Link]) -> Answer:
         link.robust * link.variance / table.records,
         link.response,
         question.rng,
+        link.off,
     )
     said = noise_headline(question, step.readings, step.weights)
-    far = (_AGAIN.format(link=link.words, moved=moved),) if moved > _FAR and not said else ()
-    return Answer(in_units(question, found) | link.draws, _HOW, far, independent=False, headline=said)
+    words = _AGAIN if found.moved > _FAR else _LONG if found.share > MUCH else ""
+    far = (words.format(link=link.words, moved=found.moved),) if words and not said else ()
+    return Answer(in_units(question, found.draws) | link.draws, _HOW, far, independent=False, headline=said)
 
 
 def draw_naive(question: Question, link_of: Callable[[Question], Link]) -> Answer:
@@ -137,7 +150,7 @@ def draw_naive(question: Question, link_of: Callable[[Question], Link]) -> Answe
     mean, covariance = step.readings.possible(step.weight)
     size, d = question.size, len(mean) - 1
     every = np.broadcast_to(mean, (size, d + 1)), np.broadcast_to(covariance, (size, d + 1, d + 1))
-    found, _ = newton_step(
+    found = newton_step(
         step.start,
         every[0][:, :d],
         every[1][:, :d, :d],
@@ -146,7 +159,7 @@ def draw_naive(question: Question, link_of: Callable[[Question], Link]) -> Answe
         link.response,
         question.rng,
     )
-    return Answer(in_units(question, found) | link.draws, "noise ignored", (warning(question.release),))
+    return Answer(in_units(question, found.draws) | link.draws, "noise ignored", (warning(question.release),))
 
 
 def _placed(release: Release) -> tuple[np.ndarray, np.ndarray]:
