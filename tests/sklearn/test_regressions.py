@@ -107,6 +107,30 @@ def test_a_logistic_regression_makes_two_releases(rng: np.random.Generator) -> N
 
 
 @pytest.mark.parametrize(
+    "estimator",
+    [
+        PrivateLinearRegression(10, bounds=(20, 90), target_bounds=(0, 1), draws=200, random_state=0),
+        PrivateLogisticRegression(10, classes=[0, 1], bounds=(20, 90), draws=200, random_state=0),
+    ],
+    ids=["linear", "logistic"],
+)
+def test_moved_rows_are_warned_of_once(estimator: Any, rng: np.random.Generator) -> None:
+    """In every call that predicts, in one line; a warning of rows within the bounds would raise."""
+    X = rng.uniform(20, 90, (500, 1))
+    # fitting clips too, and says nothing: that would tell something about the rows
+    X[:100] = 1e6
+    model = clone(estimator).fit(X, (rng.random(500) < 0.5).astype(int))
+    model.predict(X[100:])
+    calls = [lambda: model.predict(X), lambda: model.predict(X, return_interval=0.9)]
+    if hasattr(model, "predict_proba"):
+        calls += [lambda: model.predict_proba(X), lambda: model.decision_function(X)]
+    for call in calls:
+        with pytest.warns(UserWarning, match="100 of 500 rows had a number outside its bounds") as said:
+            call()
+        assert [one.filename for one in said] == [__file__]
+
+
+@pytest.mark.parametrize(
     ("estimator", "words"),
     [
         (PrivateLinearRegression(target_bounds=(0, 1)), "declare the features"),
