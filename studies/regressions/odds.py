@@ -73,14 +73,14 @@ def run(population: Population, n: int, budget: str, route: str, trials: int, se
     rng = np.random.default_rng([seed, n, *population.name.encode(), *budget.encode(), *route.encode()])
     truth = population.truth
     hits, naive, ratios, warned = np.zeros(len(truth)), np.zeros(len(truth)), [], 0
-    infer = partial(dc.infer, rng=rng, draws=2000, chains=2)
+    infer = partial(dc.infer, rng=rng, draws=1000, chains=2)
     for _ in range(trials):
         at, rows = population.table.sample(n, rng)
         release = _released(population, rows, budget, route, rng, infer)
         posterior = infer(release)
         low, high = _ends(posterior)
         hits += (low <= truth) & (truth <= high)
-        ends = _ends(infer(release, engine="naive"))
+        ends = _ends(infer(release, engine="naive", draws=400))
         naive += (ends[0] <= truth) & (truth <= ends[1])
         errors = population.errors(at)
         ratios.append((high - low)[1:] / (2 * 1.96 * errors[1:]))
@@ -101,7 +101,7 @@ def _released(
 
     if route == "one":
         return release(model, 1.0)
-    first = infer(release(model, FIRST), draws=1000)
+    first = infer(release(model, FIRST))
     return release(model.refined(first), 1 - FIRST)
 
 

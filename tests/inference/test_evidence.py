@@ -66,7 +66,7 @@ def one_run(
     name: str, grid: ParameterGrid, rng: np.random.Generator, **more: Any
 ) -> tuple[float, dc.Release, float]:
     """A parameter from the prior, a table of it, its release, the power and the true log Z."""
-    model, prior, how, bounds, _ = MODELS[name]
+    model, prior, how, bounds, n = MODELS[name]
     how = {**how, **more}
     point = rng.choice(grid.log_base.size, p=gibbs_distribution(grid.log_base))
     x = np.asarray(model.sample({k: v[point] for k, v in grid.points.items()}, n, rng))

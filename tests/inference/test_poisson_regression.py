@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,8 @@ import pytest
 import discreet as dc
 from discreet.curator.publish import sample_with
 from discreet.errors import UsageError
-from discreet.inference.regression.poisson_maps import stein
+from discreet.inference.regression.newton import newton_step
+from discreet.inference.regression.poisson_maps import stein, step_off
 from discreet.mechanisms.base import RandomSource
 
 BOUNDS: dict[str, Any] = {"visits": (0, 40), "age": (0, 100), "s": ["a", "b", "c"]}
@@ -104,6 +107,91 @@ def test_with_hardly_any_noise_two_releases_are_greatest_likelihood(
     assert np.isfinite(second.log_likelihood(rows)).all()
 
 
+def skewed(n: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Return counts whose largest means are those of few records, far from the others."""
+    age, s = np.minimum(8 + rng.gamma(2.0, 9, n), 100), rng.choice(["a", "b", "c"], n)
+    rows: dict[str, Any] = {"age": age, "s": s}
+    means = np.exp(terms_of(rows) @ np.array([-1.0, 0.04, 0.3, -0.4]))
+    return rows | {"visits": rng.poisson(rng.gamma(means / 2, 2)).astype(float)}
+
+
+def stepped(rows: dict[str, Any], model: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the posterior of a step with hardly any noise, and how far its middle is off, in errors and in its sds."""
+    aim, errors = fitted(rows)
+    posterior = dc.infer(dc.release(rows, model, mechanism="gaussian", rho=1000), rng=1, draws=2000)
+    found = drawn(posterior)
+    off = np.abs(np.median(found, axis=0) - aim)
+    return posterior, off / errors, off / found.std(axis=0)
+
+
+def test_heavy_records_count_in_the_curvature(rng: np.random.Generator) -> None:
+    """Where few records have the largest means a long step is off, within its intervals, and the next one is not.
+
+    The control: with half the limit, as without one in a file, it is further off; with a quarter that is said.
+    """
+    rows, model = skewed(20_000, rng), model_of("age", "s")
+    refined = model.refined(dc.infer(dc.release(rows, model, epsilon=10_000), rng=1, draws=1000))
+    assert refined.limit is not None
+    assert refined.mean is not None
+    assert float(refined.limit) == pytest.approx(4 * float(refined.mean), rel=1e-5)
+    second, off, own = stepped(rows, refined)
+    assert (own < 1).all()
+    assert [said.partition(":")[0] for said in second.diagnostics.warnings] == [
+        "most of the width of these intervals is that the start was far for how much is known"
+    ]
+    _, further, own = stepped(rows, replace(refined, limit=None))
+    assert (own < 1).all()
+    assert further.max() > 2 * off.max()
+    lowest, _, _ = stepped(rows, replace(refined, limit=refined.mean))
+    assert any("beyond model.limit" in said for said in lowest.diagnostics.warnings)
+    third, nearer, own = stepped(rows, refined.refined(second))
+    assert (own < 1).all()
+    assert nearer.max() < off.max() / 2
+    assert not third.diagnostics.warnings
+
+
+def test_what_a_step_may_be_off_by() -> None:
+    """It is parts of the step's length and of its square, in each direction, and twice that for half the limit."""
+    rng, size = np.random.default_rng(1), 20_000
+    mean, covariance = np.zeros((size, 2)), np.broadcast_to(np.diag([0.25, 0.04]), (size, 2, 2))
+    step = np.array([0.3, 0.4, -1.0])
+    whole = np.diag([1.0, 0.25, 0.04])
+    length = np.sqrt(step @ whole @ step)
+    slopes = np.broadcast_to(whole @ step, (size, 3))
+
+    def linear(o: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return t, np.ones_like(t)
+
+    for times, wider in ((math.inf, 1.0), (4.0, 1.0), (2.0, 2.0)):
+        found = newton_step(
+            np.zeros(3), mean, covariance, slopes, np.zeros(size), linear, rng, step_off(times)
+        )
+        sd = wider * (0.02 * length + 0.15 * length**2)
+        # four standard errors of an sd of so many draws
+        assert found.draws.std(axis=0) * np.sqrt(np.diag(whole)) == pytest.approx(
+            [sd] * 3, rel=4 / np.sqrt(2 * size)
+        )
+        assert found.moved == pytest.approx(length)
+        assert found.share == pytest.approx(1)
+    without = newton_step(np.zeros(3), mean, covariance, slopes, np.zeros(size), linear, rng)
+    assert without.draws.std(axis=0) == pytest.approx([0] * 3, abs=1e-4)
+
+
+def test_limits_in_files(rng: np.random.Generator) -> None:
+    """A limit is part of a step's file; a file without one has twice the mean, as it had when it was written."""
+    known: dict[str, Any] = {"start": [0, "0.01"], "dispersion": 2, "mean": "1.5"}
+    said, unsaid = model_of("age", limit=6, **known), model_of("age", **known)
+    assert (said.heaviest, unsaid.heaviest) == (6, 3)
+    assert said.constants()["limit"] == "6"
+    assert "limit" not in unsaid.constants()
+    for model in (said, unsaid):
+        assert type(model).from_constants(model.constants()) == model
+    # never above the target's bound
+    assert model_of("age", limit=1000, **known).heaviest == 40
+    rows = rows_of(500, rng)
+    assert dc.release(rows, said, epsilon=1).model == said
+
+
 def test_naive_errors_do_not_hold(rng: np.random.Generator) -> None:
     """The control: what takes noise for the table is off by many of its own errors, what does not is not."""
     rows, model = rows_of(2000, rng), model_of("age", "s")
@@ -167,6 +255,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "short start": (lambda: model_of("age", start=[1], dispersion=1, mean=1), "start must be 2 numbers"),
     "start alone": (lambda: model_of("age", start=[1, 0]), "dispersion goes with start"),
     "mean alone": (lambda: model_of("age", mean=1), "mean goes with start"),
+    "limit alone": (lambda: model_of("age", limit=1), "limit goes with start"),
+    "no limit": (
+        lambda: model_of("age", start=[1, 0], dispersion=1, mean=1, limit=0),
+        "limit must be above 0",
+    ),
     "dispersion": (lambda: model_of("age", start=[1, 0], dispersion=0, mean=1), "dispersion must be above 0"),
     "another posterior": (lambda: model_of("age").refined(None), "posterior of the same regression"),
     "descent": (

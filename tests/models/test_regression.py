@@ -39,12 +39,15 @@ def test_predictions() -> None:
     logistic = LogisticRegression(TARGET, FEATURES)
     weights = np.array([1.0, 2.0, -3.0, 0.5, 0.0])
     margins = np.array([1 - 2, 1 - 3, 1 + 2 - 3 + 0.5]) / 2
-    assert logistic.margins(weights, ROWS) == pytest.approx(margins)
-    assert logistic.class_probability(weights, ROWS) == pytest.approx(1 / (1 + np.exp(-margins)))
-    assert logistic.predict_at([weights, -weights], ROWS).tolist() == [
-        ["no", "no", "yes"],
-        ["yes", "yes", "no"],
-    ]
+    with pytest.warns(UserWarning, match="1 of 3 rows"):
+        assert logistic.margins(weights, ROWS) == pytest.approx(margins)
+    with pytest.warns(UserWarning, match="1 of 3 rows"):
+        assert logistic.class_probability(weights, ROWS) == pytest.approx(1 / (1 + np.exp(-margins)))
+    with pytest.warns(UserWarning, match="1 of 3 rows"):
+        assert logistic.predict_at([weights, -weights], ROWS).tolist() == [
+            ["no", "no", "yes"],
+            ["yes", "yes", "no"],
+        ]
     linear = LinearRegression({"pressure": (60, 200)}, {"age": (20, 100)})
     assert linear.predict_at([0.5, 0.5], {"age": [20, 100]}) == pytest.approx([130, 130 + 70 / np.sqrt(2)])
 
@@ -241,6 +244,65 @@ def test_mistakes_are_answered_with_what_to_write(call: Any, message: str, hint:
         call()
     assert caught.value.message.startswith(message)
     assert (caught.value.hint or "").startswith(hint)
+
+
+REGRESSIONS: dict[str, Any] = {
+    "linear": (dc.models.LinearRegression, {"y": (0, 10)}, {}),
+    "labels": (dc.models.LogisticRegression, {"y": ["0", "1"]}, {}),
+    "step": (dc.models.LogisticRegression, {"y": ["0", "1"]}, {"start": [0, 0, 0]}),
+    "counts": (dc.models.PoissonRegression, {"y": (0, 10)}, {}),
+    "step of counts": (
+        dc.models.PoissonRegression,
+        {"y": (0, 10)},
+        {"start": [0, 0, 0], "dispersion": 1, "mean": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REGRESSIONS)
+def test_predictions_for_moved_rows_are_warned_of_once(case: str, rng: np.random.Generator) -> None:
+    """How many rows were moved is said once a call, where it was made; a warning of none would raise."""
+    kind, target, more = REGRESSIONS[case]
+    n = 300
+    rows = {"age": rng.uniform(20, 100, n), "sex": rng.choice(["f", "m"], n), "y": rng.integers(0, 2, n)}
+    if case in ("labels", "step"):
+        rows["y"] = rows["y"].astype(str)
+    model = kind(target, {"age": (20, 100), "sex": ["f", "m"]}, **more)
+    posterior: Any = dc.infer(dc.release(rows, model, epsilon=5), draws=200, rng=1)
+    inside = {"age": [20, 60, 100, 20], "sex": ["f", "m", "m", "f"]}
+    outside = {"age": [19.9, 60, 500, 20], "sex": ["f", "m", "m", "f"]}
+    asked = [lambda: posterior.predict(outside), lambda: posterior.predict(outside, interval=0.9)]
+    if case in ("labels", "step"):
+        asked.append(lambda: posterior.predict_proba(outside))
+    for call in asked:
+        with pytest.warns(UserWarning, match="2 of 4 rows had a number outside its bounds") as said:
+            call()
+        assert [one.filename for one in said] == [__file__]
+    # the target is not asked for, wherever it lies
+    far = {**inside, "y": [1000] * 4}
+    assert np.all(posterior.predict(far) == posterior.predict(inside))
+    with pytest.warns(UserWarning, match="2 of 4 rows"):
+        assert np.all(posterior.predict(outside) == posterior.predict(inside | {"age": [20, 60, 100, 20]}))
+
+
+@pytest.mark.parametrize("engine", ["auto", "naive"])
+@pytest.mark.parametrize("case", REGRESSIONS)
+def test_summaries_say_how_many_records_were_usable(case: str, engine: Any, rng: np.random.Generator) -> None:
+    """About as many as there are whole records where the count is noisy, and exactly so where it is not."""
+    kind, target, more = REGRESSIONS[case]
+    n = 400
+    rows = {"age": rng.uniform(20, 100, n), "sex": rng.choice(["f", "m"], n), "y": rng.integers(0, 2, n)}
+    if case in ("labels", "step"):
+        rows["y"] = rows["y"].astype(str)
+    whole = kind(target, {"age": (20, 100), "sex": ["f", "m"]}, **more)
+    few = {**rows, "age": np.where(np.arange(n) < 150, np.nan, rows["age"])}
+    posterior = dc.infer(dc.release(few, whole, epsilon=40), draws=200, rng=1, engine=engine)
+    assert posterior.table is not None
+    assert abs(np.median(posterior.table.draws["usable"]) - 250) < 20
+    assert "usable" in str(posterior.summary()).partition("Of this table itself")[2]
+    known = dc.infer(dc.release(rows, whole, epsilon=5, missing="none"), draws=200, rng=1, engine=engine)
+    assert known.table is not None
+    assert set(known.table.draws["usable"]) == {n}
 
 
 def test_posteriors_of_regressions_predict(rng: np.random.Generator) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from discreet.sklearn import PrivateLinearRegression, PrivateLogisticRegression,
 
 _TWICE = "compares two fits, which are two releases with noise of their own"
 _ROWS = "wants an error about what a row holds; here it is a missing value"
+_PREDICTED = "predicts for rows with missing values, which may be fitted, but not be predicted for"
 #: scikit-learn's checks that make no sense here, and why.
 EXCEPTIONS = {
     "check_classifier_data_not_an_array": _TWICE,
@@ -26,10 +28,13 @@ EXCEPTIONS = {
     "check_dtype_object": _ROWS,
     "check_supervised_y_no_nan": _ROWS,
     "check_regressors_int": _TWICE,
+    "check_estimators_pickle": _PREDICTED,
 }
 SKIPPED = {"check_pipeline_consistency", "check_array_api_input", "check_dict_unchanged"}
 
 
+# rows of the checks leave the bounds here and there
+@pytest.mark.filterwarnings("ignore:.* outside its bounds:UserWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
@@ -104,6 +109,30 @@ def test_a_logistic_regression_makes_two_releases(rng: np.random.Generator) -> N
     labels = again.set_params(bounds=[["a", "b"]]).fit(X[["ward"]], y)
     assert len(labels.releases_) == 1
     assert labels.release_.guarantee == dc.PureDP(40)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PrivateLinearRegression(10, bounds=(20, 90), target_bounds=(0, 1), draws=200, random_state=0),
+        PrivateLogisticRegression(10, classes=[0, 1], bounds=(20, 90), draws=200, random_state=0),
+    ],
+    ids=["linear", "logistic"],
+)
+def test_moved_rows_are_warned_of_once(estimator: Any, rng: np.random.Generator) -> None:
+    """In every call that predicts, in one line; a warning of rows within the bounds would raise."""
+    X = rng.uniform(20, 90, (500, 1))
+    # fitting clips too, and says nothing: that would tell something about the rows
+    X[:100] = 1e6
+    model = clone(estimator).fit(X, (rng.random(500) < 0.5).astype(int))
+    assert np.all(pickle.loads(pickle.dumps(model)).predict(X[100:]) == model.predict(X[100:]))
+    calls = [lambda: model.predict(X), lambda: model.predict(X, return_interval=0.9)]
+    if hasattr(model, "predict_proba"):
+        calls += [lambda: model.predict_proba(X), lambda: model.decision_function(X)]
+    for call in calls:
+        with pytest.warns(UserWarning, match="100 of 500 rows had a number outside its bounds") as said:
+            call()
+        assert [one.filename for one in said] == [__file__]
 
 
 @pytest.mark.parametrize(

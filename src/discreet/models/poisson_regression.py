@@ -26,7 +26,11 @@ from discreet.models.step_regression import StepRegression
 from discreet.rational import Number, exact, text
 
 #: Records whose mean at the start is above so many times the mean of all count no more in the curvature.
-HEAVIEST = Fraction(2)
+#: A lower limit leaves out the few records that say most about steep slopes, and moved coefficients of real tables by
+#: half a posterior sd and more; with a higher one the curvature drowns in noise, which is in proportion to it.
+HEAVIEST = Fraction(4)
+# the same, of a step that does not say it
+_HEAVIEST_UNSAID = Fraction(2)
 # a log of a mean below this is as good as nothing
 _LEAST_LOG = -30.0
 
@@ -54,8 +58,10 @@ class PoissonRegression(StepRegression):
     dispersion
         Variance over mean of the target around its mean, with ``start``.
     mean
-        The target's mean over all records, roughly, with ``start``: records with a mean of more than twice that count
-        no more in the curvature.
+        The target's mean over all records, roughly, with ``start``.
+    limit
+        With ``start``: records with a mean of more than that count no more in the curvature. Twice ``mean`` if it is
+        left out; :meth:`refined` takes four times.
 
     Examples
     --------
@@ -70,10 +76,12 @@ class PoissonRegression(StepRegression):
     region = POISSON
     _gradients = ()
     _of_step = ("dispersion", "mean")
+    _may_of_step = ("limit",)
     ridge: Fraction = field(init=False, default=Fraction(0))
     radius: Fraction = field(init=False, default=Fraction(1))
     dispersion: Fraction | None = None
     mean: Fraction | None = None
+    limit: Fraction | None = None
 
     def __init__(
         self,
@@ -86,6 +94,7 @@ class PoissonRegression(StepRegression):
         start: Sequence[Number] | None = None,
         dispersion: Number | None = None,
         mean: Number | None = None,
+        limit: Number | None = None,
     ) -> None:
         super().__init__(target, features, bounds=bounds, terms=terms, square_width=square_width)
         known = {"dispersion": dispersion, "mean": mean}
@@ -96,6 +105,9 @@ class PoissonRegression(StepRegression):
                     hint="model.refined(posterior) takes them from an earlier release",
                 )
             object.__setattr__(self, name, None if value is None else read_size(value, name))
+        if limit is not None and start is None:
+            raise UsageError("limit goes with start.", hint="leave it out")
+        object.__setattr__(self, "limit", None if limit is None else read_size(limit, "limit"))
         object.__setattr__(self, "start", None if start is None else self._read_start(start))
 
     @classmethod
@@ -116,7 +128,7 @@ class PoissonRegression(StepRegression):
                 hint="dc.infer of a release of this model, with noise",
             )
         # the larger half of what the dispersion may be widens intervals more than the smaller one narrows them
-        found = {"dispersion": np.mean(draws["dispersion"]), "mean": mean}
+        found = {"dispersion": np.mean(draws["dispersion"]), "mean": mean, "limit": HEAVIEST * Fraction(mean)}
         return {name: exact(f"{float(value):.6g}", name) for name, value in found.items()}
 
     # -- what is released ------------------------------------------------------------------------------
@@ -145,7 +157,7 @@ class PoissonRegression(StepRegression):
     @property
     def heaviest(self) -> float:
         """The mean from which on records count alike in the curvature."""
-        return min(float(HEAVIEST * (self.mean or 1)), self.most)
+        return min(float(self.limit or _HEAVIEST_UNSAID * (self.mean or 1)), self.most)
 
     def start_means(self, predictors: np.ndarray) -> np.ndarray:
         """Return means at the start, of at most the target's bound."""
@@ -157,7 +169,8 @@ class PoissonRegression(StepRegression):
         return np.minimum(means / self.heaviest, 1.0), (target - means) / self.most
 
     def constants(self) -> dict[str, Any]:
-        known = {name: text(value) for name in self._of_step if (value := getattr(self, name)) is not None}
+        every = (*self._of_step, *self._may_of_step)
+        known = {name: text(value) for name in every if (value := getattr(self, name)) is not None}
         return {**super().constants(), **known}
 
     # -- the analyst's side ----------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +15,8 @@ from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.models.column_model import ColumnModel
 from discreet.objects import forgiving, number, plain_value, type_name
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 def code_rows(model: ColumnModel, rows: Any, *, absent: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
@@ -50,6 +54,20 @@ def code_rows(model: ColumnModel, rows: Any, *, absent: Sequence[str] = ()) -> t
             np.nan if given is None else [math.nan if (x := number(value)) is None else x for value in given]
         )
     return codes, values
+
+
+def warn_moved(moved: np.ndarray) -> None:
+    """Warn, where the package was called from, if numbers of rows were moved to their bounds."""
+    n = int(moved.sum())
+    if not n:
+        return
+    level, frame = 1, sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(
+        f"{n:,} of {len(moved):,} rows had a number outside its bounds, which was moved to the nearest bound",
+        stacklevel=level,
+    )
 
 
 def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

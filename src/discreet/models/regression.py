@@ -25,7 +25,7 @@ from discreet.models.layout import Layout
 from discreet.models.loss_model import LinearForm, LossModel, read_size
 from discreet.models.losses import LinearLoss, LossConstants
 from discreet.models.product_layout import coordinate_ranges, product_layout, suited_width
-from discreet.models.public_rows import code_rows
+from discreet.models.public_rows import code_rows, warn_moved
 from discreet.models.regression_columns import read_regression
 from discreet.rational import Number, text
 
@@ -299,10 +299,16 @@ class Regression(LossModel):
         return draws @ self.encode(*self._complete_rows(rows)).T
 
     def _complete_rows(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the codes and numbers of rows to be predicted, moved into their bounds; raise if any is missing."""
+        """Return the codes and numbers of rows to be predicted, moved into their bounds; raise if any is missing.
+
+        How many rows were moved is said in one line.
+        """
         codes, values = code_rows(self, rows, absent=(self.target.name,))
         self._check_complete(codes, values, self.features)
-        return codes, self._clipped(values)
+        kept = self._clipped(values)
+        asked = [column != self.target for column in self.numeric_columns]
+        warn_moved((values != kept)[:, asked].any(axis=1))
+        return codes, kept
 
     def row_log_density(
         self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray

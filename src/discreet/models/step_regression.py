@@ -33,6 +33,8 @@ class StepRegression(Regression):
     region: ClassVar[ScoreRegion]
     #: Numbers that a step needs beside its start.
     _of_step: ClassVar[tuple[str, ...]] = ()
+    #: Numbers that a step may have too.
+    _may_of_step: ClassVar[tuple[str, ...]] = ()
     start: tuple[Fraction, ...] | None = None
 
     def _read_start(self, start: Any) -> tuple[Fraction, ...]:
@@ -120,6 +122,7 @@ class StepRegression(Regression):
         rest = dict(constants)
         start = rest.pop("start")
         known = {name: rest.pop(name, None) for name in cls._of_step}
+        known |= {name: rest.pop(name) for name in cls._may_of_step if name in rest}
         if not isinstance(start, list) or not all(isinstance(one, str) for one in (*start, *known.values())):
             raise ValueError("the start of a regression is a list of numbers, written as texts")
         return replace(super().from_constants(rest), start=start, **known)

@@ -285,14 +285,15 @@ class PrivateLogisticRegression(_PrivateRegression, ClassifierMixin, BaseEstimat
 
     def predict(self, X: Any, return_interval: float | None = None) -> Any:
         """Return each row's likelier class; with ``return_interval`` also an interval for the second's probability."""
-        rows = self._rows(X)
-        proba = self.posterior_.predict_proba(rows)  # pyright: ignore[reportAttributeAccessIssue]
-        likelier = self.classes_[(proba[:, 1] > 0.5).astype(int)]
         if return_interval is None:
-            return likelier
+            return self._likelier(self.predict_proba(X)[:, 1])
         prob = probability(return_interval, "return_interval")
-        found = self.posterior_.predict(rows, interval=prob)  # pyright: ignore[reportAttributeAccessIssue]
-        return likelier, np.stack([found.low, found.high], axis=1)
+        found = self.posterior_.predict(self._rows(X), interval=prob)  # pyright: ignore[reportAttributeAccessIssue]
+        return self._likelier(found.mean), np.stack([found.low, found.high], axis=1)
+
+    def _likelier(self, second: np.ndarray) -> np.ndarray:
+        """Return the likelier class, given probabilities of the second one."""
+        return self.classes_[(second > 0.5).astype(int)]
 
 
 def _is_pair(given: Any) -> bool:

@@ -46,7 +46,12 @@ def draw_as(question: Question, model: LinearRegression) -> Answer:
     found = draw_population(table, question.rng)
     said = noise_headline(question, readings, counts)
     return Answer(
-        _in_units(model, found), _HOW, independent=False, headline=said, log_prior=found.log_own_prior
+        _in_units(model, found),
+        _HOW,
+        independent=False,
+        table={"usable": table.records},
+        headline=said,
+        log_prior=found.log_own_prior,
     )
 
 
@@ -77,12 +82,13 @@ def draw_records(question: Question) -> Answer:
     walked = [
         latent_walk(
             start, u, chances, int(counts[0]), _WARM_UP, each, _THIN, question.rng, *readings.given(u)
-        )[0]
+        )
         for _ in range(question.chains)
     ]
-    mean, root = unpacked(np.concatenate(walked), p)
+    mean, root = unpacked(np.concatenate([states for states, _, _ in walked]), p)
     found = PopulationDraws.of(mean, root, slopes_of(root), 1.0)
-    return Answer(_in_units(_model(question), found), _LATENT, independent=False)
+    usable = np.concatenate([numbers for _, numbers, _ in walked])
+    return Answer(_in_units(_model(question), found), _LATENT, independent=False, table={"usable": usable})
 
 
 def draw_naive(question: Question) -> Answer:
@@ -96,7 +102,12 @@ def draw_naive(question: Question) -> Answer:
         np.full(question.size, n),
     )
     found = draw_population(table, question.rng, naive=True)
-    return Answer(_in_units(_model(question), found), "noise ignored", (warning(question.release),))
+    return Answer(
+        _in_units(_model(question), found),
+        "noise ignored",
+        (warning(question.release),),
+        table={"usable": table.records},
+    )
 
 
 def _model(question: Question) -> LinearRegression:

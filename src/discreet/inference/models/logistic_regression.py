@@ -25,7 +25,14 @@ def draw(question: Question) -> Answer:
     table, said = read_moments(question)
     found, off = population_discriminant(table.mean, table.covariance, table.records, question.rng)
     warnings = (_STEP,) if off > MUCH and not said else ()
-    return Answer(in_units(question, found), _HOW, warnings, independent=False, headline=said)
+    return Answer(
+        in_units(question, found),
+        _HOW,
+        warnings,
+        independent=False,
+        table={"usable": table.records},
+        headline=said,
+    )
 
 
 def read_moments(question: Question) -> tuple[MomentDraws, str]:
@@ -44,7 +51,12 @@ def draw_naive(question: Question) -> Answer:
     found, residual, _ = discriminant(mean[None], covariance[None])
     errors = _errors(mean[:-1], covariance[:-1, :-1], n * residual[0])
     draws = found + question.rng.standard_normal((question.size, len(mean))) @ errors.T
-    return Answer(in_units(question, draws), "noise ignored", (warning(question.release),))
+    return Answer(
+        in_units(question, draws),
+        "noise ignored",
+        (warning(question.release),),
+        table={"usable": np.full(question.size, n)},
+    )
 
 
 def _errors(mean: np.ndarray, covariance: np.ndarray, weight: float) -> np.ndarray:

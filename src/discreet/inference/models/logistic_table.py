@@ -37,7 +37,12 @@ def draw(question: Question) -> Answer:
     readings = np.array(release.totals.values, dtype=np.int64)
     counts = cell_counts(alpha, readings, release.noise, records, None).sample(question.size, rng)
     said = _WORDS if len(alpha) > complete.sum() else ""
-    return Answer(_coefficients(model, alpha[complete] + counts[:, complete], rng), missing=said)
+    found = counts[:, complete]
+    return Answer(
+        _coefficients(model, alpha[complete] + found, rng),
+        table={"usable": found.sum(axis=1)},
+        missing=said,
+    )
 
 
 def draw_naive(question: Question) -> Answer:
@@ -47,7 +52,12 @@ def draw_naive(question: Question) -> Answer:
     alpha, complete = _weights(model, missing=release.domain.missing == "count")
     counts = np.maximum(np.array(release.totals.values, dtype=float), 0)
     given = np.broadcast_to((alpha + counts)[complete], (question.size, int(complete.sum())))
-    return Answer(_coefficients(model, given, question.rng), "noise ignored", (warning(release),))
+    return Answer(
+        _coefficients(model, given, question.rng),
+        "noise ignored",
+        (warning(release),),
+        table={"usable": np.full(question.size, counts[complete].sum())},
+    )
 
 
 def _weights(model: LogisticRegression, *, missing: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -11,9 +12,9 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
-from discreet.inference.models.logistic_regression import in_units
+from discreet.inference.models.logistic_regression import MUCH, in_units
 from discreet.inference.regression import Readings, draw_moments, logistic_maps, poisson_maps, usable_counts
-from discreet.inference.regression.newton import Response, newton_step
+from discreet.inference.regression.newton import Response, Stepped, newton_step
 from discreet.inference.regression.noise_share import noise_headline
 from discreet.models.poisson_regression import PoissonRegression
 from discreet.models.score_layout import feature_design
@@ -30,6 +31,16 @@ _AGAIN = (
     "{link} moved by about {moved:.2g} from the start: release again from model.refined(posterior) to be sure that "
     "they stay"
 )
+_LONG = (
+    "most of the width of these intervals is that the start was far for how much is known: {link} moved by about "
+    "{moved:.2g}; another release, from model.refined(posterior), starts nearer"
+)
+# a share of the weight beyond the limit that hides how steep the slopes are
+_MUCH_LOST = 0.25
+_BEYOND = (
+    "at least {lost:.0%} of the means at the start are beyond model.limit, so that how steep the slopes are is mostly "
+    "a guess and intervals may not hold: release again with a larger limit"
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,9 @@ class Link:
     """What differs between the regressions.
 
     Released residuals times ``factor`` are weight times working residual, whose variance times the weight is
-    ``variance``, a number or draws, of which ``robust`` is the part of a model that does not hold.
+    ``variance``, a number or draws, of which ``robust`` is the part of a model that does not hold. ``off`` is what a
+    step may be off by in each direction: parts of its length and of its square. ``lost`` returns the share of the
+    weight that records would have beyond a limit, of their mean weight and residual.
     """
 
     factor: float
@@ -46,6 +59,8 @@ class Link:
     response: Response
     words: str
     draws: dict[str, np.ndarray]
+    off: tuple[float, float] = (0.0, 0.0)
+    lost: Callable[[float, float], float] = lambda weight, residual: 0.0
 
 
 def logistic_link(question: Question) -> Link:
@@ -66,18 +81,35 @@ def poisson_link(question: Question) -> Link:
         respond,
         "logs of means",
         {"dispersion": dispersion},
+        # a limit at the target's bound is none
+        poisson_maps.step_off(
+            math.inf if model.heaviest >= model.most else model.heaviest / float(model.mean or 1)
+        ),
+        partial(_beyond, model),
     )
+
+
+def _beyond(model: PoissonRegression, weight: float, residual: float) -> float:
+    """Return the share of the means at the start that is beyond the limit: means are counts less residuals."""
+    means = float(model.mean or 1) - model.most * residual
+    return 1 - min(weight * model.heaviest / max(means, 1e-300), 1.0)
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a release says: weighted moments with the working residual last, their total weight, and its scale."""
+    """What a release says: weighted moments with the working residual last, their total weight, and its scale.
 
+    ``usable`` are draws of the number of usable records, ``lost`` is the least share of weight that is likely to be
+    beyond the limit of a record's.
+    """
+
+    usable: np.ndarray
     readings: Readings
     weight: float
     weights: np.ndarray
     scale: float
     start: np.ndarray
+    lost: float
 
     @classmethod
     def of(cls, question: Question, link: Link) -> Step:
@@ -86,7 +118,8 @@ class Step:
         model = release.model.require(StepRegression, "this engine reads a step of a regression")
         inner = feature_design(model.design)
         values, scales = _placed(release)
-        n = float(np.median(usable_counts(question, question.size)))
+        counts = usable_counts(question, question.size)
+        n = float(np.median(counts))
         curved = 1 + len(inner.products)
         laplace = release.noise[0].kind == "laplace"
         features = Readings.placed(inner, values[1:curved], scales[1:curved], laplace)
@@ -101,7 +134,11 @@ class Step:
         )
         noise = release.noise[0].sample(question.size, question.rng) * float(release.totals.grid[0])
         weights = np.clip(values[0] - noise, _LEAST * n, n)
-        return cls(readings, weight, weights, float(scale), model.mapped_start())
+        usable = np.broadcast_to(counts, question.size)
+        sums = (
+            (values[at] + 2 * release.noise[at].sd * float(release.totals.grid[at])) / n for at in (0, curved)
+        )
+        return cls(usable, readings, weight, weights, float(scale), model.mapped_start(), link.lost(*sums))
 
     def slopes(self, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         """Return E[x u] of x = (1, features), from moments with the working residual last."""
@@ -116,7 +153,7 @@ def draw(question: Question, link_of: Callable[[Question], Link]) -> Answer:
     step = Step.of(question, link)
     table = draw_moments(step.readings, step.weights, question.size, question.chains, question.rng)
     d = table.mean.shape[1] - 1
-    found, moved = newton_step(
+    found = newton_step(
         step.start,
         table.mean[:, :d],
         table.covariance[:, :d, :d],
@@ -124,10 +161,25 @@ def draw(question: Question, link_of: Callable[[Question], Link]) -> Answer:
         link.robust * link.variance / table.records,
         link.response,
         question.rng,
+        link.off,
     )
     said = noise_headline(question, step.readings, step.weights)
-    far = (_AGAIN.format(link=link.words, moved=moved),) if moved > _FAR and not said else ()
-    return Answer(in_units(question, found) | link.draws, _HOW, far, independent=False, headline=said)
+    warnings = () if said else _warnings(link, step, found)
+    return Answer(
+        in_units(question, found.draws) | link.draws,
+        _HOW,
+        warnings,
+        independent=False,
+        table={"usable": step.usable},
+        headline=said,
+    )
+
+
+def _warnings(link: Link, step: Step, found: Stepped) -> tuple[str, ...]:
+    """Return what is to be said of a step: that it was long, for how much is known, or lacks the heaviest records."""
+    words = _AGAIN if found.moved > _FAR else _LONG if found.share > MUCH else ""
+    far = (words.format(link=link.words, moved=found.moved),) if words else ()
+    return far if step.lost < _MUCH_LOST else (*far, _BEYOND.format(lost=step.lost))
 
 
 def draw_naive(question: Question, link_of: Callable[[Question], Link]) -> Answer:
@@ -137,7 +189,7 @@ def draw_naive(question: Question, link_of: Callable[[Question], Link]) -> Answe
     mean, covariance = step.readings.possible(step.weight)
     size, d = question.size, len(mean) - 1
     every = np.broadcast_to(mean, (size, d + 1)), np.broadcast_to(covariance, (size, d + 1, d + 1))
-    found, _ = newton_step(
+    found = newton_step(
         step.start,
         every[0][:, :d],
         every[1][:, :d, :d],
@@ -146,7 +198,12 @@ def draw_naive(question: Question, link_of: Callable[[Question], Link]) -> Answe
         link.response,
         question.rng,
     )
-    return Answer(in_units(question, found) | link.draws, "noise ignored", (warning(question.release),))
+    return Answer(
+        in_units(question, found.draws) | link.draws,
+        "noise ignored",
+        (warning(question.release),),
+        table={"usable": np.full(size, np.median(step.usable))},
+    )
 
 
 def _placed(release: Release) -> tuple[np.ndarray, np.ndarray]:

@@ -26,7 +26,14 @@ def draw(question: Question) -> Answer:
         table.mean, table.covariance, table.records, _most(question), question.rng
     )
     warnings = (_STEP,) if off > MUCH and not said else ()
-    return Answer(in_units(question, found) | more, _HOW, warnings, independent=False, headline=said)
+    return Answer(
+        in_units(question, found) | more,
+        _HOW,
+        warnings,
+        independent=False,
+        table={"usable": table.records},
+        headline=said,
+    )
 
 
 def draw_naive(question: Question) -> Answer:
@@ -38,7 +45,12 @@ def draw_naive(question: Question) -> Answer:
     root = moment_root(mean[:, :-1], covariance[:, :-1, :-1])
     draws = found + wiggled(root, question.rng) * np.sqrt(dispersion / (average * n))[:, None]
     more = {"mean": average, "dispersion": dispersion}
-    return Answer(in_units(question, draws) | more, "noise ignored", (warning(question.release),))
+    return Answer(
+        in_units(question, draws) | more,
+        "noise ignored",
+        (warning(question.release),),
+        table={"usable": np.full(question.size, n)},
+    )
 
 
 def _most(question: Question) -> float:

@@ -88,7 +88,7 @@ def _log_gamma_density(t, c):
 def latent_walk(
     q, u, chances, least, n_warm, n_draws, thin, rng, y, scale, laplace, yy, scales, tied, other, tie
 ):
-    """Run a chain over u records; return draws of (mu, L) and the shares of moves that were accepted.
+    """Run a chain over u records; return draws of (mu, L), numbers of records, and shares of accepted moves.
 
     ``chances`` are log weights of the numbers of records ``least``, ``least`` + 1, ....
     """
@@ -110,7 +110,7 @@ def latent_walk(
         q, slope, 0.0, y, scale, laplace, yy, scales, none, other, tie, work[0], work[1], work[2]
     )
     turn, log_steps = 0.5, np.full((2, dim), math.log(0.1))
-    draws = np.zeros((n_draws, dim))
+    draws, numbers = np.zeros((n_draws, dim)), np.zeros(n_draws)
     accepted = np.zeros(3)
     for sweep in range(n_warm + n_draws * thin):
         rate = 0.0 if sweep >= n_warm else (sweep + 10.0) ** -0.6
@@ -202,4 +202,5 @@ def latent_walk(
             accepted[2] += 1
         if sweep >= n_warm and (sweep - n_warm) % thin == thin - 1:
             draws[(sweep - n_warm) // thin] = q
-    return draws, accepted / (n_warm + n_draws * thin)
+            numbers[(sweep - n_warm) // thin] = u
+    return draws, numbers, accepted / (n_warm + n_draws * thin)

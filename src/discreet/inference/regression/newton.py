@@ -4,13 +4,15 @@ At weights b0 a record counts as its weight w and has the working residual u = (
 population's coefficients b solve E[x f(x . b0, x . (b - b0))] = E[x u] with f(o, t) = (m(o + t) - m(o)) / w(o) for the
 mean m of a link; f is t + ... if w is the derivative of m. To first order it is a weighted regression, whose sums were
 released. The rest is taken from normal features with the weighted moments: it is a correction, part of which may be
-wrong.
+wrong. Where w is limited, so that f is not t + ... for all records, the error is in other directions too: parts of the
+way that is gone and of its square, in units in which one record has the standard error 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,17 @@ _POINTS, _ROUNDS, _LARGEST_STEP, _LARGEST_CHANGE = 128, 8, 2.0, 8.0
 
 #: f and its derivative in t, of predictors o at the start and changes t of them.
 Response = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+class Stepped(NamedTuple):
+    """Draws of coefficients after a step, and how far predictors have moved, in the middle.
+
+    ``share`` is the share of the slopes' variance that is what a step so long may be off by.
+    """
+
+    draws: np.ndarray
+    moved: float
+    share: float
 
 
 def moment_root(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
@@ -47,11 +60,13 @@ def newton_step(
     variance: np.ndarray,
     response: Response,
     rng: np.random.Generator,
-) -> tuple[np.ndarray, float]:
-    """Return draws of coefficients after a step from ``start``, and how far predictors have moved, in the middle.
+    off: tuple[float, float] = (0.0, 0.0),
+) -> Stepped:
+    """Return draws of coefficients after a step from ``start``, and how far they have moved.
 
     ``mean`` and ``covariance`` are weighted moments of the features, ``slopes`` E[x u] of the weighted records, and
-    ``variance`` times E[x x'] is the covariance of what those of a table and of its population differ by.
+    ``variance`` times E[x x'] is the covariance of what those of a table and of its population differ by. ``off`` says
+    what the step may be off by in each direction: its sd is these parts of the step's length and of its square.
     """
     root = moment_root(mean, covariance)
     deviation = root @ rng.standard_normal((*slopes.shape, 1))
@@ -59,9 +74,14 @@ def newton_step(
     along = np.linalg.solve(root, slopes)
     first = np.linalg.solve(root.swapaxes(1, 2), along)[..., 0]
     curved = _curved(start, mean, covariance, first, response)
-    loose = 1 + _LOOSE * rng.standard_normal((len(first), 1))
     moved = np.linalg.norm(along[..., 0], axis=1)
-    return start + first + (curved - first) * loose, float(np.median(moved))
+    unknown = (curved - first) * _LOOSE * rng.standard_normal((len(first), 1))
+    if any(off):
+        # a longer step than 1 is warned of
+        unknown += wiggled(root, rng) * (moved * (off[0] + off[1] * np.minimum(moved, 1.0)))[:, None]
+    draws = start + curved + unknown
+    share = unknown.var(axis=0)[1:] / np.maximum(draws.var(axis=0)[1:], 1e-300)
+    return Stepped(draws, float(np.median(moved)), float(np.median(share)))
 
 
 def _curved(
