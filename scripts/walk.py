@@ -55,7 +55,7 @@ class Walk:
 LIMITS = {
     "release of a Normal from CSV": (20, 37),
     "infer, Bernoulli, exact": (9, 16),
-    "infer, Normal, gibbs": (13, 28),
+    "infer, Normal, gibbs": (14, 29),
     "infer, naive Bayes": (14, 33),
 }
 

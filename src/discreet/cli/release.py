@@ -176,10 +176,10 @@ def release(
         "with": settings or None,
     }
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    per_unit = None
+    by_distance = None
     if metric is not None or epsilon_per_unit is not None:
-        per_unit = {"metric": metric, "epsilon_per_unit": epsilon_per_unit}
-    chosen = choose_mechanism(mechanism, family, budget, options, per_unit)
+        by_distance = {"metric": metric, "epsilon_per_unit": epsilon_per_unit}
+    chosen = choose_mechanism(mechanism, family, budget, options, by_distance)
     limits = read_bounds_or_quantiles(bounds, within, bounds_epsilon)
     if not explain:
         if output is None:

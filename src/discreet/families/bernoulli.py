@@ -61,7 +61,7 @@ class Bernoulli(Family):
 
     question = "Share"
     name = "bernoulli"
-    support = Support(0, 1, discrete=True)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+    support = Support(0, 1, discrete=True)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     engines = "bernoulli"
     prior_type = Beta
     draw_names = ("p",)

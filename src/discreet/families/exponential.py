@@ -23,7 +23,7 @@ class Exponential(RateFamily):
     """
 
     name = "exponential"
-    support = Support(0.0, np.inf)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+    support = Support(0.0, np.inf)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         return np.where(self.support.contains(x), 0.0, -np.inf)

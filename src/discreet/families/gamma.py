@@ -24,7 +24,7 @@ class Gamma(RateFamily):
     """
 
     name = "gamma"
-    support = Support(0.0, np.inf)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+    support = Support(0.0, np.inf)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     shape: float
 
     def __post_init__(self) -> None:

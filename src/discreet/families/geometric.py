@@ -25,7 +25,7 @@ class Geometric(Family):
     """
 
     name = "geometric"
-    support = Support(0.0, np.inf, discrete=True)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+    support = Support(0.0, np.inf, discrete=True)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     prior_type = Beta
     draw_names = ("p",)
     statistic_range = (0.0, np.inf)

@@ -48,7 +48,7 @@ class NegativeBinomial(Likelihood):
     """
 
     name = "negative_binomial"
-    support = Support(0.0, np.inf, discrete=True)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+    support = Support(0.0, np.inf, discrete=True)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     prior_type = MeanDispersion
     draw_names = ("mean", "dispersion")
     only_outside = "clip"

@@ -26,7 +26,7 @@ class Poisson(Family):
     """
 
     name = "poisson"
-    support = Support(0.0, np.inf, discrete=True)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+    support = Support(0.0, np.inf, discrete=True)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     prior_type = Gamma
     draw_names = ("rate",)
     statistic_range = (0.0, np.inf)

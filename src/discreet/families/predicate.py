@@ -36,7 +36,7 @@ class Predicate(Family):
     """
 
     name = "predicate"
-    support = Support(0.0, 1.0)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
+    support = Support(0.0, 1.0)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     is_likelihood = False
     prior_type = Beta
     draw_names = ("mean",)

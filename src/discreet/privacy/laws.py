@@ -110,7 +110,7 @@ class _Whole(Noise, Law):
         return self.log_mass(np.asarray(x, dtype=float))
 
 
-class DiscreteLaplaceLaw(DiscreteLaplace, _Whole):
+class DiscreteLaplaceLaw(DiscreteLaplace, _Whole):  # pyright: ignore[reportIncompatibleVariableOverride]
     """P[k] = tanh(1 / 2b) exp(-|k| / b): what is also called two-sided geometric noise."""
 
     def log_cdf(self, x: np.ndarray) -> np.ndarray:
@@ -122,7 +122,7 @@ class DiscreteLaplaceLaw(DiscreteLaplace, _Whole):
         return np.where(k <= 0, below, above)
 
 
-class DiscreteGaussianLaw(DiscreteGaussian, _Whole):
+class DiscreteGaussianLaw(DiscreteGaussian, _Whole):  # pyright: ignore[reportIncompatibleVariableOverride]
     """P[k] proportional to exp(-k^2 / 2 sigma^2)."""
 
     @cached_property

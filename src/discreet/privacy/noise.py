@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -49,7 +48,9 @@ class LaplaceShape(Spread):
     scale: float
     kind = "laplace"
 
-    width = property(attrgetter("scale"))  # pyright: ignore[reportIncompatibleMethodOverride]
+    @property
+    def width(self) -> float:
+        return self.scale
 
     def reach(self, log_tail: float) -> float:
         return self.scale * log_tail
@@ -61,7 +62,9 @@ class GaussianShape(Spread):
     sigma: float
     kind = "gaussian"
 
-    width = property(attrgetter("sigma"))  # pyright: ignore[reportIncompatibleMethodOverride]
+    @property
+    def width(self) -> float:
+        return self.sigma
 
     def reach(self, log_tail: float) -> float:
         return self.sigma * float(np.sqrt(2 * log_tail))

@@ -47,8 +47,8 @@ def exact_changes(runs: ReleaseRuns, space: TableSpace, rng: np.random.Generator
 
     def loss_of(pair: Pair) -> Fraction | None:
         """Return the exact loss between two tables; None if totals are read after the first random number."""
-        both = [held for people in pair.people() if (held := read(people)) is not None]
-        return _loss(*both, norm) if len(both) == 2 else None
+        first, second = map(read, pair.people())
+        return None if first is None or second is None else _loss(first, second, norm)
 
     pairs = [pair for some in space.pairs(rng) for pair in some]
     found = [loss_of(pair) for pair in pairs]
