@@ -124,7 +124,8 @@ def test_moved_rows_are_warned_of_once(estimator: Any, rng: np.random.Generator)
     X = rng.uniform(20, 90, (500, 1))
     # fitting clips too, and says nothing: that would tell something about the rows
     X[:100] = 1e6
-    model = clone(estimator).fit(X, (rng.random(500) < 0.5).astype(int))
+    model: Any = clone(estimator)
+    model.fit(X, (rng.random(500) < 0.5).astype(int))
     assert np.all(pickle.loads(pickle.dumps(model)).predict(X[100:]) == model.predict(X[100:]))
     calls = [lambda: model.predict(X), lambda: model.predict(X, return_interval=0.9)]
     if hasattr(model, "predict_proba"):
