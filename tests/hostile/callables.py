@@ -642,7 +642,7 @@ def methods(label: str, instance: Any) -> Iterator[Public]:
 _PROTOCOL = """
     plausible simulate suited in_units predict_interval matrices program
     accept accounted affine_map aims best holds mapped replaced_l2 get_feature_names_out bounds cells check
-    check_bounds check_prior imputed_in_words weak_prior_in_words
+    check_bounds check_pair check_prior steps_between imputed_in_words weak_prior_in_words
     constants contains counts descent draw encode from_constants
     from_natural from_numbers from_options gradient_at grid layout log_base_measure log_density
     log_joint log_mass log_partition loss margins measure measure_range natural

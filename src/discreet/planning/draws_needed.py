@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, isfinite, log, sqrt
 from typing import Any
 
-from discreet.arguments import numbers, positive, probability, real, whole
+from discreet.arguments import numbers, positive, probability, real, shown, whole
 from discreet.errors import UsageError
 
 
@@ -91,9 +91,10 @@ def _read(
     candidates: Any, questions: Any, confidence: Any, utility_range: Any, left_out: Any
 ) -> tuple[float, int, float, float]:
     """Return the width of the utility's range, how many deviations there are, their chance, and what is left out."""
-    low, high = (float(end) for end in numbers(utility_range, "utility_range", ndim=1))
-    if not low < high:
-        raise UsageError(f"utility_range must be (low, high), got {(low, high)}.")
+    ends = numbers(utility_range, "utility_range", ndim=1).tolist()
+    if len(ends) != 2 or not ends[0] < ends[1]:
+        raise UsageError(f"utility_range must be (low, high), got {shown(utility_range)}.")
+    low, high = ends
     outside = real(left_out, "left_out")
     if not 0 <= outside < 1:
         raise UsageError(f"left_out must be a probability from 0 to below 1, got left_out={outside:g}.")

@@ -271,9 +271,11 @@ def write_memory(memory: Memory, path: Path) -> None:
 
 def read_memory(path: Path) -> Memory:
     """Read a device's file; whatever is not as it was written is refused, and nothing is begun anew."""
-    if not path.exists():
+    # unlike that of a path, it also answers for a name that is too long
+    if not os.path.exists(path):
         raise DataError(
-            f"cannot read {path}: there is no such file.", hint="discreet profiles device sets up a device"
+            f"cannot read {path!s:.200}: there is no such file.",
+            hint="discreet profiles device sets up a device",
         )
     body = load_json(path, float)
     if not isinstance(body, dict) or body.get("format") != FORMAT or body.get("version") != VERSION:
