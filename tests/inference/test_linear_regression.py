@@ -321,7 +321,7 @@ def test_no_budget_is_asked_for_where_none_would_help(
 
 def test_too_few_usable_records_are_the_first_line(rng: np.random.Generator) -> None:
     rows = rows_of(5000, rng) | {"x": np.full(5000, np.nan)}
-    release = dc.release(rows, model_of("x", "u"), mechanism="gaussian", rho="0.5")
+    release = dc.release(rows, model_of("x", "u"), mechanism="gaussian", rho=50)
     assert "records are usable, hardly enough" in dc.infer(release, rng=1, draws=400).diagnostics.headline
 
 
