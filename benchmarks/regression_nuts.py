@@ -26,7 +26,17 @@ from regression import table_of
 import discreet as dc
 from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.regression import MomentDraws, Readings, draw_population
-from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, B
+from discreet.inference.regression.moment_prior import (
+    CLOSE,
+    EDGE,
+    ETA,
+    LOG_SD,
+    MEAN_SD,
+    NEARLY,
+    SOFT,
+    SPREAD,
+    B,
+)
 
 N, TARGET, FARTHEST = 20_000, 20.0, 0.2
 CHAINS, DRAWS, WARMUP = 4, 4000, 1000
@@ -47,15 +57,17 @@ def nuts_model(readings: Readings) -> Callable[[Any], None]:
         mean = jnp.asarray(numpyro.sample("mean", dist.Normal(jnp.zeros(p), MEAN_SD)))
         sd = jnp.exp(numpyro.sample("log_sd", dist.Normal(LOG_SD * jnp.ones(p), SPREAD)))
         correlation = numpyro.sample("correlation", dist.LKJCholesky(d, ETA))
-        share = numpyro.sample("share", dist.Beta(share_power, B))
+        shares = dist.Beta(share_power, jnp.array([B, CLOSE]))
+        usual = dist.Categorical(jnp.array([1 - NEARLY, NEARLY]))
+        share = numpyro.sample("share", dist.MixtureSameFamily(usual, shares))
         numpyro.factor("soft", (0.5 * d - share_power) * jnp.log(share / (share + SOFT)))
         direction = numpyro.sample("direction", dist.Normal(jnp.zeros(d), 1))
         direction = direction / jnp.linalg.norm(direction)
         root = jnp.zeros((p, p)).at[:d, :d].set(correlation)
         root = root.at[d, :d].set(jnp.sqrt(share) * direction).at[d, d].set(jnp.sqrt(1 - share))
         root = sd[:, None] * root
-        covariance = numpyro.deterministic("covariance", root @ root.T)
-        second = covariance + jnp.outer(mean, mean)
+        numpyro.deterministic("root", root)
+        second = root @ root.T + jnp.outer(mean, mean)
         beyond = jnp.maximum(jnp.diag(second) - 1, 0) / EDGE
         numpyro.factor("edge", -0.5 * (beyond**2).sum())
         residual = (y - N * jnp.concatenate([mean, second[lower]])) / scales
@@ -96,7 +108,7 @@ def theirs(mcmc: Any, readings: Readings, seed: int) -> tuple[float, float, np.n
     samples = {name: np.asarray(one, dtype=float) for name, one in mcmc.get_samples().items()}
     waited = perf_counter() - start
     jax.monitoring.unregister_event_duration_listener(listen)
-    table = MomentDraws(samples["mean"], samples["covariance"], np.full(DRAWS, float(N)))
+    table = MomentDraws(samples["mean"], samples["root"], np.full(DRAWS, float(N)))
     found = draw_population(table, np.random.default_rng(seed))
     return (
         waited,
