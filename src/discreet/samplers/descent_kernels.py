@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.compiled import numba
+from discreet.compiled import njit
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def linear_steps(
     logistic: bool,
     features: np.ndarray,

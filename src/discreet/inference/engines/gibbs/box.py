@@ -16,7 +16,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from discreet.compiled import numba
+from discreet.compiled import njit
 from discreet.inference.engine import spend
 from discreet.inference.engines.gibbs.nodes import rule
 
@@ -44,7 +44,7 @@ def _rules(n: int) -> np.ndarray:
     return out
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def window(m: float, s: float, low: float, high: float, cut: float) -> tuple[float, float]:
     """Return the part of [low, high] where a normal density is within exp(-cut) of its largest value there."""
     near = min(max(m, low), high)
@@ -53,7 +53,7 @@ def window(m: float, s: float, low: float, high: float, cut: float) -> tuple[flo
     return max(low, near - reach), min(high, near + reach)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _points(
     m: float, s: float, clip: bool, cut: float, rules: np.ndarray, z: np.ndarray, p: np.ndarray
 ) -> int:
@@ -79,7 +79,7 @@ def _points(
     return count
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _last(m: float, s: float, clip: bool, cut: float, rules: np.ndarray, out: np.ndarray) -> int:
     """Fill the moments of order 0 to 4 of the last column, within the box or clipped to it; return the work."""
     work = 1
@@ -112,7 +112,7 @@ def _last(m: float, s: float, clip: bool, cut: float, rules: np.ndarray, out: np
     return work
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _raw(
     mean: np.ndarray, root: np.ndarray, clip: bool, cut: float, rules: np.ndarray
 ) -> tuple[np.ndarray, int]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from discreet.artifact import Release
-from discreet.compiled import numba
+from discreet.compiled import njit
 from discreet.families import Exponential, MultivariateNormal, Normal
 from discreet.families.likelihood import Likelihood, Theta
 from discreet.families.normal import NormalKnownVariance
@@ -188,7 +188,7 @@ def _box(release: Release) -> Moments:
 # -- compiled -----------------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _moments(z: np.ndarray, p: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> None:
     """Fill mean and covariance of (z, z^2) for points z with probabilities p, the rest of the mass at zero."""
     total = first = second = 0.0
@@ -207,7 +207,7 @@ def _moments(z: np.ndarray, p: np.ndarray, mean: np.ndarray, covariance: np.ndar
     covariance[0, 0], covariance[0, 1], covariance[1, 0], covariance[1, 1] = c11, c12, c12, c22
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _recursion(m: float, s: float, clip: bool, raw: np.ndarray) -> None:
     """Fill the moments of order 0 to 4 of a normal variable within [-1, 1], or clipped to it."""
     a, b = (-1.0 - m) / s, (1.0 - m) / s
@@ -229,7 +229,7 @@ def _recursion(m: float, s: float, clip: bool, raw: np.ndarray) -> None:
             raw[k] += above + (below if k % 2 == 0 else -below)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _normal_kernel(
     mu: np.ndarray, sd: np.ndarray, clip: bool, t: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -259,7 +259,7 @@ def _normal_kernel(
     return mean, covariance
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _exponential_kernel(
     rate: np.ndarray, low: float, high: float, clip: bool, t: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

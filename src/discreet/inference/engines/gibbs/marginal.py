@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from discreet.compiled import numba
+from discreet.compiled import njit
 from discreet.inference.engines.gibbs.nodes import rule
 
 _FINE, _ROUGH = rule(10), rule(5)
@@ -21,7 +21,7 @@ _FINE, _ROUGH = rule(10), rule(5)
 _DROP = 20.0
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _erfcx(x: float) -> float:
     """Return exp(x^2) erfc(x) for x >= -3, to 2e-7 relative (a Chebyshev fit, Press et al. 1992, section 6.2)."""
     t = 1.0 / (1.0 + 0.5 * abs(x))
@@ -37,7 +37,7 @@ def _erfcx(x: float) -> float:
     return value if x >= 0 else 2.0 * math.exp(x * x) - value
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _normal_laplace(r: float, s: float) -> tuple[float, float]:
     """Return the log density at r of N(0, s^2) plus standard Laplace noise, and its slope."""
     if r < 0:
@@ -46,7 +46,7 @@ def _normal_laplace(r: float, s: float) -> tuple[float, float]:
     return _normal_laplace_right(r, s)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _normal_laplace_right(r: float, s: float) -> tuple[float, float]:
     if s * s < 1e-14:
         return -r - 0.6931471805599453, -1.0 if r > 0 else 0.0
@@ -59,14 +59,14 @@ def _normal_laplace_right(r: float, s: float) -> tuple[float, float]:
     return 0.5 * s * s - r + math.log(0.25 * (a + b)), (b - a) / (a + b)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _integrand(g: float, r1: float, r2: float, s1: float, rho: float, s2: float) -> tuple[float, float]:
     """Return the log integrand at g, and its slope without that of the kink at r1 (1 to the left, -1 to the right)."""
     value, slope = _normal_laplace(r2 - rho * g, s2)
     return value - 0.5 * (g / s1) * (g / s1) - abs(r1 - g), -rho * slope - g / (s1 * s1)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _mode(r1: float, r2: float, s1: float, rho: float, s2: float) -> float:
     """Find where the slope changes sign: at the kink r1, or in a bracket on one side of it."""
     _, smooth = _integrand(r1, r1, r2, s1, rho, s2)
@@ -92,7 +92,7 @@ def _mode(r1: float, r2: float, s1: float, rho: float, s2: float) -> float:
     return middle
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _two(r1: float, r2: float, c11: float, c12: float, c22: float, t: np.ndarray, w: np.ndarray) -> float:
     if c22 > c11:
         r1, r2, c11, c22 = r2, r1, c22, c11
@@ -140,7 +140,7 @@ def _two(r1: float, r2: float, c11: float, c12: float, c22: float, t: np.ndarray
     return top + math.log(total) - math.log(s1) - 1.612085713764618
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _log_one(r: np.ndarray, c: np.ndarray) -> np.ndarray:
     out = np.empty(r.size)
     for i in range(r.size):
@@ -148,7 +148,7 @@ def _log_one(r: np.ndarray, c: np.ndarray) -> np.ndarray:
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _log_two(r: np.ndarray, c: np.ndarray, t: np.ndarray, w: np.ndarray) -> np.ndarray:
     n = r.shape[1]
     out = np.empty(n)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.compiled import compiled, numba
+from discreet.compiled import compiled, njit
 
 
 class Latent(NamedTuple):
@@ -42,14 +42,14 @@ class Read(NamedTuple):
     gaussian: bool
 
 
-@numba.njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy", inline="always")
 def loss(rest: Any, rate: Any, gaussian: bool) -> float:
     """Return minus the log mass of noise ``rest`` up to a constant; ``rate`` is 1/scale, or 1/sigma."""
     scaled = rest * rate
     return 0.5 * scaled * scaled if gaussian else abs(scaled)
 
 
-@numba.njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy", inline="always")
 def log_factorial(x: float, table: np.ndarray) -> float:
     """Return log x!, from a table if it is long enough."""
     return table[int(x)] if x < table.size else math.lgamma(x + 1.0)
