@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "count_tokens.py"
-SPEC = importlib.util.spec_from_file_location("count_tokens", SCRIPT)
-assert SPEC is not None
-assert SPEC.loader is not None
-counter = importlib.util.module_from_spec(SPEC)
-sys.modules["count_tokens"] = counter
-SPEC.loader.exec_module(counter)
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+
+def loaded(name: str) -> ModuleType:
+    """Return a script as a module."""
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+learned_since, counter = loaded("learned_since"), loaded("count_tokens")
 
 OLD = '''"""A module."""
 
@@ -72,3 +81,37 @@ def test_a_rename_that_git_knows_keeps_even_a_function_that_was_rewritten() -> N
     now, then = counter.units("new.py", rewritten), counter.units("old.py", OLD)
     assert counter.predecessors(now, then, {}) == {}
     assert counter.predecessors(now, then, {"new.py": "old.py"}) == {("new.py", "gone"): ("old.py", "gone")}
+
+
+LATER = """
+from people import whole, whole_people
+
+LIMIT, FEW = 3, 5
+MOST = 9
+
+def total(values, unit=None):
+    kept = [one for one in values if one]
+    if unit is not None:
+        kept = whole_people(kept, unit, MOST)
+    where = kept[0]
+    return whole({"kept": kept, "unit": unit, "where": where}, LIMIT)
+"""
+
+
+def test_what_a_function_has_learned_is_told_by_its_words() -> None:
+    """An option, its branch and what is handed on; a variable of its own, or a word that it had, is nothing new."""
+    tree, lines = ast.parse(LATER), LATER.split("\n")
+    function = tree.body[-1]
+    assert isinstance(function, ast.FunctionDef)
+
+    def told(before: set[str]) -> list[str]:
+        return [
+            lines[first[0] - 1][first[1] : last[1]] if first[0] == last[0] else lines[first[0] - 1].strip()
+            for first, last in learned_since.learned(function, before)
+        ]
+
+    assert told(set()) == ["unit", "if unit is not None:", '"unit": unit']
+    assert told({"unit"}) == []
+    assert told({'f"{unit}"'}) == []
+    beside = learned_since.learned_beside(tree, {"whole", "LIMIT"}, {"FEW"})
+    assert [lines[first[0] - 1][first[1] : last[1]] for first, last in beside] == ["whole_people", "MOST = 9"]
