@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -16,11 +16,16 @@ from discreet.mechanisms.base import Mechanism
 from discreet.samplers.secure import RandomSource
 
 from .floor import floor
-from .populations import held_out, least_squares, tables
+from .populations import Table, held_out, least_squares, nearly_explained, tables
 
 BUDGETS: dict[str, Any] = {
     "epsilon = 1": lambda: dc.mechanisms.Laplace(1),
     "rho = 0.05": lambda: dc.mechanisms.Gaussian(rho="0.05"),
+}
+PARTS: dict[str, Callable[[], tuple[Table, ...]]] = {
+    "chosen": tables,
+    "held out": held_out,
+    "nearly explained": nearly_explained,
 }
 # shares after the first resamples from which on a cell needs no more of them, also with ten features
 _CLEAR, _CLEAR_OF_MANY = 0.93, 0.91
@@ -28,13 +33,13 @@ _CLEAR, _CLEAR_OF_MANY = 0.93, 0.91
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting: a table, its first d features, a sample size and a budget."""
+    """One setting: a table of a part, its first d features, a sample size and a budget."""
 
     table: str
     d: int
     n: int
     budget: str
-    held_out: bool = False
+    part: str = "chosen"
     close: bool = False
 
 
@@ -70,13 +75,12 @@ class Found:
         )
 
 
-def cells(ds: tuple[int, ...], ns: tuple[int, ...], *, new: bool = False, close: bool = False) -> list[Cell]:
-    """Return every cell of the tables; with ``close``, with bounds right beside the columns' ends."""
-    every = held_out() if new else tables()
+def cells(ds: tuple[int, ...], ns: tuple[int, ...], part: str, *, close: bool = False) -> list[Cell]:
+    """Return every cell of a part's tables; with ``close``, with bounds right beside the columns' ends."""
     return [
-        Cell(table.name, d, n, budget, new, close)
-        for table in every
-        for d in ds
+        Cell(table.name, d, n, budget, part, close)
+        for table in PARTS[part]()
+        for d in (ds if part != "nearly explained" else (len(table.columns) - 1,))
         if table.first(d) is not None
         for n in ns
         for budget in BUDGETS
@@ -92,8 +96,7 @@ def run(cell: Cell, trials: int, seed: int, first: int) -> Found:
 
 
 def _run(cell: Cell, trials: int, seed: list[int]) -> Found:
-    every = held_out() if cell.held_out else tables()
-    table = next(t for t in every if t.name == cell.table).first(cell.d)
+    table = next(t for t in PARTS[cell.part]() if t.name == cell.table).first(cell.d)
     assert table is not None
     if cell.close:
         table = table.bounded_closely()
