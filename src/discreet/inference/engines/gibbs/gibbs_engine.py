@@ -143,9 +143,7 @@ def _skewness(release: Release, target: Target, x: np.ndarray) -> tuple[np.ndarr
     variance = np.einsum("dp,dpr->dr", probability, off**2) + rest * mean**2
     third = np.abs(np.einsum("dp,dpr->dr", probability, off**3) - rest * mean**3)
     u = target.usable(x)[:, None]
-    # readings are in units of their noise's scale
-    noise = 2.0 if target.laplace else 1.0
-    of_reading = u * third / (u * variance + noise) ** 1.5
+    of_reading = u * third / (u * variance + target.readings.noise_variance) ** 1.5
     of_sum = third / (variance**1.5 * np.sqrt(u))
     usable = (variance > 0) & (u > 0)
     return np.where(usable, of_sum, 0.0), np.nan_to_num(of_reading)

@@ -56,11 +56,7 @@ def draw(question: Question, *, warmup: int = 1000) -> Answer:
     kind = _Distribution if family.vocabulary is not None else _TruncatedDistribution
     distribution = kind(release, conjugate)
     theta = family.draw(prior, chains, rng)
-    w = (
-        rng.exponential(2.0, (len(readings.y), chains))
-        if readings.laplace
-        else np.ones((len(readings.y), chains))
-    )
+    w = readings.draw_variances(chains, rng)
     per_chain = question.size // chains
     kept: list[dict[str, np.ndarray]] = []
     for step in range(warmup + per_chain):
@@ -99,11 +95,9 @@ class _Distribution:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return (released sums, full sums), chains first; pairs outside their range are drawn again."""
         mean, covariance = self._moments(theta)
-        of = readings.of_features
-        expected = (readings.of_count[:, None] + of @ mean.T) * n
-        spread = np.matmul(np.matmul(of, covariance), of.T).transpose(1, 2, 0) * n
+        expected, spread = readings.moments(mean, covariance, n)
         place = Place(np.zeros(len(mean)), readings.y[:, None] - expected, spread)
-        to_sums = np.linalg.inv(of)
+        to_sums = np.linalg.inv(readings.of_features)
         sums, full = np.empty(mean.shape), np.empty(mean.shape)
         todo = np.arange(len(mean))
         for _ in range(_TRIES):

@@ -17,7 +17,7 @@ from discreet.inference.engines.scalar.series_kernels import (
     gap,
     likely_range,
 )
-from discreet.inference.record_prior import CountPrior, RecordPrior, closest
+from discreet.inference.record_prior import CountPrior, RecordPrior, closest, widened
 
 # Numbers of records that are summed one by one.
 _MOST_TABLED = 4096
@@ -128,10 +128,8 @@ class LaplaceCounted(LaplaceSum):
     def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
         center, prior = closest(self.prior, self._count), self.prior
         beta = self.count_beta * np.ones_like(log_x)
-        low, high = likely_range(center, beta, self.count_beta, log_x, prior.low, prior.high)
-        narrow_low, narrow_high = prior.likely
-        if narrow_low <= narrow_high:
-            low, high = min(low, narrow_low), max(high, narrow_high)
+        found = likely_range(center, beta, self.count_beta, log_x, prior.low, prior.high)
+        low, high = widened(prior, *found)
         # none missing may have far more weight than any other number
         if (self.n - self._count) * self.count_beta < DEPTH + log(self.n + 1):
             high = max(high, prior.nearest(self.n, above=False) or 0)

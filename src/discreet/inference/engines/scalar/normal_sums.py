@@ -10,7 +10,7 @@ import numpy as np
 from discreet.errors import OutOfReachError
 from discreet.inference.engines.scalar.series import table_sum
 from discreet.inference.engines.scalar.series_kernels import DEPTH, SumReading, SumWindow
-from discreet.inference.record_prior import CountPrior, closest
+from discreet.inference.record_prior import CountPrior, closest, widened
 
 # Numbers of records in a table of weights, and how many of them stand for all where precision is no matter.
 _MOST_RECORDS, _SAMPLE = 50_000, 128
@@ -82,9 +82,7 @@ def normal_counted(y: float, sigma: float, count: float, count_sigma: float, pri
     reach = reach + max(0.0, abs(y) - max(count, 0.0))
     low, high = max(prior.low, floor(center - reach)), ceil(center + reach)
     high = high if prior.high is None else min(high, prior.high)
-    narrow_low, narrow_high = prior.likely
-    if narrow_low <= narrow_high:
-        low, high = min(low, narrow_low), max(high, narrow_high)
+    low, high = widened(prior, low, high)
     if high - low > _MOST_RECORDS:
         raise OutOfReachError(
             f"the exact engine sums over at most {_MOST_RECORDS:,} numbers of records, and these readings leave more."
