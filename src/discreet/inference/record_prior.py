@@ -74,6 +74,11 @@ def closest(prior: CountPrior, count: float) -> int:
     return min((n for n in sides if n is not None), key=lambda n: abs(n - count))
 
 
+def capped(prior: CountPrior, count: int) -> int:
+    """Return a count, or the largest possible one if that is less."""
+    return count if prior.high is None else min(count, prior.high)
+
+
 def widened(prior: CountPrior, low: int, high: int) -> tuple[int, int]:
     """Return the range from low to high with the counts that must be looked at whatever the release says."""
     least, most = prior.likely
