@@ -170,7 +170,10 @@ class BlockDistribution:
     reading: BlockReading
 
     def usable(self, totals: TotalWeights) -> RecordPrior:
-        """Return the distribution of the usable count, given log weights of the class total and the missing."""
+        """Return the distribution of the usable count, given log weights of the class total and the missing.
+
+        Raises if no noise can have carried the cells so far from sums over that many records.
+        """
         low, most, mass = totals.low, totals.high, totals.tilted(0.0)
         if self.reading.missing is not None:
             first, weights, _ = self.reading.missing.weights(0.0, most)
@@ -185,6 +188,7 @@ class BlockDistribution:
         if not heavy.size:
             raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
         start, stop = int(heavy[0]), int(heavy[-1])
+        self.reading.check(low + stop + 1)
         return RecordPrior(low + start, low + stop, weights[start : stop + 1] / weights.max())
 
 
@@ -195,7 +199,6 @@ def draw_moments(
     draws: list[PopulationDraws] = []
     for distribution, totals in zip(blocks, others, strict=True):
         records, block = distribution.usable(totals), distribution.reading.release
-        distribution.reading.check(records.low + (0 if records.weights is None else records.weights.size))
         rows = distribution.reading.table.block().matrix
         noisy = NoisyTotals(block.totals.values, rows, block.totals.steps, block.noise)
         draws.append(draw_population(draw_table(noisy, records, question.size, question.rng), question.rng))
@@ -218,7 +221,6 @@ def draw_blocks(
     answers = []
     for c, (distribution, totals) in enumerate(zip(blocks, others, strict=True)):
         records = distribution.usable(totals)
-        distribution.reading.check(records.low + (0 if records.weights is None else records.weights.size))
         mine = replace(question, release=distribution.reading.release, prior=prior, records=records)
         target, x, warnings = gibbs.coordinates(mine)
         warnings = (*gibbs.skewness_warnings(mine.release, target, x), *warnings)

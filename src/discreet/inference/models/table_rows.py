@@ -155,8 +155,7 @@ def _panel(cells: list[Cell], aim: int, most: int, needed: int, low: int, high: 
     while True:
         tilt = tilt_for(cells, aim, most)
         made = [cell.weights(tilt, most) for cell in cells]
-        tables = [Table(first, weights) for first, weights, _ in made]
-        parts = convolved(tables)
+        parts = convolved([Table(first, weights) for first, weights, _ in made])
         sums = parts[-1][-1]
         trusted = np.flatnonzero(sums.weights >= _TRUSTED * sums.weights.max())
         first, last = max(sums.low + int(trusted[0]), low), min(sums.low + int(trusted[-1]), high)
