@@ -163,7 +163,8 @@ def _log_slope_of_tan(s: np.ndarray) -> np.ndarray:
 def _integers(family: Likelihood, theta: Theta, low: int, high: float) -> Nodes:
     """Sum a mass function over the integers in [low, high]; far ranges are narrowed to the window of each parameter."""
     if math.isfinite(high) and high - low < _MOST_INTEGERS:
-        x = np.tile(np.arange(low, math.floor(high) + 1.0), (how_many(theta), 1))
+        integers = np.arange(low, math.floor(high) + 1.0)
+        x = np.broadcast_to(integers, (how_many(theta), integers.size))
         return x, np.exp(family.log_densities(x, theta))
     known = family.closed_form(_COUNTS)
     if known is not None:

@@ -109,7 +109,7 @@ class RecordDistribution:
         size = len(next(iter(theta.values())))
 
         def masses(x: np.ndarray) -> np.ndarray:
-            return np.exp(self.family.log_densities(np.tile(x, (size, 1)), theta))
+            return np.exp(self.family.log_densities(np.broadcast_to(x, (size, x.size)), theta))
 
         x = np.arange(self.low, self.high + 1)
         inside = masses(x)
@@ -118,7 +118,7 @@ class RecordDistribution:
         )
         above = np.clip(1 - inside.sum(axis=1) - below, 0.0, 1.0)
         kept = inside.max(axis=0) > 1e-20
-        z = np.tile(self.z(x[kept]), (size, 1))
+        z = np.broadcast_to(self.z(x[kept]), (size, int(kept.sum())))
         return NodeRecords(*self.gone(below, above), z, inside[:, kept], exact=True)
 
     def _tail(self, log_density: LogDensity, start: float, end: float, size: int) -> np.ndarray:
