@@ -55,7 +55,7 @@ def share_by_grid(target: Target) -> float:
         axes = [np.linspace(a, b, size) for a, b in zip(low, high, strict=True)]
         x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
         cell = np.prod([axis[1] - axis[0] for axis in axes])
-        return float(np.logaddexp.reduce(tree.log_posterior(target, target.place(x))) + np.log(cell))
+        return float(np.logaddexp.reduce(target.log_posterior(target.place(x))) + np.log(cell))
 
     near = log_mass((-0.6, -2.5), (0.6, 1.0), 400)
     far = log_mass((-9.0, np.log(FAR)), (9.0, 20.0), 500)

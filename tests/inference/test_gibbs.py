@@ -113,7 +113,7 @@ def test_normal_against_a_grid(epsilon: float, method: str, rng: np.random.Gener
     margin = 0.3 * (high - low)
     axes = [np.linspace(a, b, 300) for a, b in zip(low - margin, high + margin, strict=True)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    log_p = tree.log_posterior(target, target.place(grid.reshape(-1, 2))).reshape(300, 300)
+    log_p = target.log_posterior(target.place(grid.reshape(-1, 2))).reshape(300, 300)
     for axis, (points, cdf) in enumerate(marginals(target, grid, log_p)):
         ess = float(bulk_ess(drawn[:, axis].reshape(4, -1)))
         assert distance(drawn[:, axis], points, cdf) < KS / np.sqrt(ess)
@@ -190,7 +190,7 @@ def test_bernoulli_between_two_possible_readings() -> None:
     target.readings.y[:] = (2 * y - n) / 2 * epsilon
     p = np.geomspace(1e-6, 0.03, 4000)
     x = np.log(p / (1 - p))
-    ours = np.exp(tree.log_posterior(target, target.place(x[:, None]))) * np.gradient(x)
+    ours = np.exp(target.log_posterior(target.place(x[:, None]))) * np.gradient(x)
     k = np.arange(200)
     theirs = (binom.pmf(k, n, p[:, None]) * np.exp(-epsilon * np.abs(y - k))).sum(axis=1) * np.gradient(p)
     gap = np.abs(np.cumsum(ours) / ours.sum() - np.cumsum(theirs) / theirs.sum()).max()
@@ -280,7 +280,7 @@ def test_walkers_and_tree_find_both_modes(rng: np.random.Generator) -> None:
     release = replace(release, statistics=replace(release.totals, values=(wanted,)))
     target = Target(ask(release, prior, rng))
     x = np.linspace(-5, 5, 20_001)
-    p = np.exp(tree.log_posterior(target, target.place(x[:, None])))
+    p = np.exp(target.log_posterior(target.place(x[:, None])))
     peaks = np.flatnonzero((p[1:-1] > p[:-2]) & (p[1:-1] > p[2:]) & (p[1:-1] > 1e-3 * p.max()))
     assert len(peaks) == 2
     valley = x[peaks[0] : peaks[1]][p[peaks[0] : peaks[1]].argmin()]

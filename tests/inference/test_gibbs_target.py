@@ -172,10 +172,10 @@ def test_collapsing_agrees_with_averaging_over_the_variances(rng: np.random.Gene
     # far from the readings a mean over 200,000 variances has no accuracy: keep the eight nearest
     place = place.take(np.argsort(np.abs(place.residual).max(axis=0))[:8])
     n = 200_000
-    w = target.draw_prior_variances(n, rng)
+    w = target.readings.draw_variances(n, rng)
     for i in range(8):
         one = place.take(np.full(n, i))
-        p = np.exp(target.log_likelihood(one, w) - target.log_collapsed(place)[i])
+        p = np.exp(target.log_likelihood(one, w) - target.log_collapsed(place, w)[i])
         # a mean of 1 within five Monte Carlo standard errors
         assert p.mean() == pytest.approx(1, abs=5 * p.std() / np.sqrt(n))
 

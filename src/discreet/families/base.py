@@ -72,8 +72,11 @@ class Family(Likelihood):
     def log_densities(self, x: np.ndarray, theta: Theta) -> np.ndarray:
         eta = np.asarray(self.natural(theta), dtype=float)
         log_a = np.asarray(self.log_partition(eta), dtype=float)
+        flat, shape = x.reshape(-1, *x.shape[2:]), x.shape[:2]
+        # far out a statistic may overflow, where the density is nothing
         with np.errstate(all="ignore"):
-            out = self.log_base_measure(x) + (self.sufficient(x) * eta[:, None, :]).sum(-1) - log_a[:, None]
+            terms = self.sufficient(flat).reshape(*shape, eta.shape[-1]) * eta[:, None, :]
+            out = self.log_base_measure(flat).reshape(shape) + terms.sum(-1) - log_a[:, None]
         return np.where(np.isnan(out), -np.inf, out)
 
     # -- conjugacy ------------------------------------------------------------------------------------

@@ -33,12 +33,32 @@ def _spellings(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(form for w in words for form in (w, w.capitalize(), w.upper())))
 
 
+class ShareFamily(Family):
+    """A family of one parameter that is a probability, with a beta prior on it, and a statistic in [0, 1]."""
+
+    prior_type = Beta
+    statistic_range = (0.0, 1.0)
+
+    def natural(self, theta: Theta) -> np.ndarray:
+        return logit(theta[self.draw_names[0]])[..., None]
+
+    def from_natural(self, eta: np.ndarray) -> dict[str, np.ndarray]:
+        return {self.draw_names[0]: expit(eta[..., 0])}
+
+    def log_partition(self, eta: np.ndarray) -> np.ndarray:
+        return np.logaddexp(0.0, eta[..., 0])
+
+    def update(self, prior: Beta, s: np.ndarray, n: np.ndarray | float) -> Beta:
+        yes = float(np.asarray(s)[..., 0])
+        return Beta(prior.a + yes, prior.b + float(n) - yes)
+
+
 _NO = _spellings(("0", "false", "no", "f", "n"))
 _YES = _spellings(("1", "true", "yes", "t", "y"))
 
 
 @dataclass(frozen=True)
-class Bernoulli(Family):
+class Bernoulli(ShareFamily):
     """Yes with probability p.
 
     ===========  =========================================================
@@ -63,10 +83,8 @@ class Bernoulli(Family):
     name = "bernoulli"
     support = Support(0, 1, discrete=True)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     engines = "bernoulli"
-    prior_type = Beta
     draw_names = ("p",)
     geometry = Interval(grid=UNIT, cells=("no", "yes"))
-    statistic_range = (0.0, 1.0)
     default_prior: ClassVar[Beta] = Beta(1, 1)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     unit_rules: ClassVar[tuple[tuple[Rule, ...], ...]] = (FOR_FLAGS,)  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
@@ -136,15 +154,6 @@ class Bernoulli(Family):
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         return np.where((x == 0) | (x == 1), 0.0, -np.inf)
 
-    def natural(self, theta: Theta) -> np.ndarray:
-        return logit(theta["p"])[..., None]
-
-    def from_natural(self, eta: np.ndarray) -> dict[str, np.ndarray]:
-        return {"p": expit(eta[..., 0])}
-
-    def log_partition(self, eta: np.ndarray) -> np.ndarray:
-        return np.logaddexp(0.0, eta[..., 0])
-
     def statistic_mean(self, theta: Theta) -> np.ndarray:
         return np.asarray(theta["p"])[..., None]
 
@@ -154,7 +163,3 @@ class Bernoulli(Family):
 
     def sample(self, theta: Theta, size: int, rng: np.random.Generator) -> np.ndarray:
         return rng.binomial(1, theta["p"], size)
-
-    def update(self, prior: Beta, s: np.ndarray, n: np.ndarray | float) -> Beta:
-        yes = float(np.asarray(s)[..., 0])
-        return Beta(prior.a + yes, prior.b + float(n) - yes)

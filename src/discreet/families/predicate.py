@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import expit, logit
 
 from discreet.domain.bounds import Bounds
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family, Support, Theta
+from discreet.families.base import Support
+from discreet.families.bernoulli import ShareFamily
 from discreet.priors.beta import Beta
 
 _UNIT = ((Fraction(0), Fraction(1)),)
 
 
 @dataclass(frozen=True)
-class Predicate(Family):
+class Predicate(ShareFamily):
     """A number in [0, 1] for each record, whose mean is the question.
 
     ===========  =========================================================
@@ -38,9 +38,7 @@ class Predicate(Family):
     name = "predicate"
     support = Support(0.0, 1.0)  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     is_likelihood = False
-    prior_type = Beta
     draw_names = ("mean",)
-    statistic_range = (0.0, 1.0)
     own_bounds = _UNIT
 
     def check_bounds(self, bounds: Bounds | None) -> None:
@@ -53,18 +51,5 @@ class Predicate(Family):
             hint="bernoulli is for yes or no; a statistical query releases samples of the mean",
         )
 
-    def natural(self, theta: Theta) -> np.ndarray:
-        return logit(theta["mean"])[..., None]
-
-    def from_natural(self, eta: np.ndarray) -> dict[str, np.ndarray]:
-        return {"mean": expit(eta[..., 0])}
-
-    def log_partition(self, eta: np.ndarray) -> np.ndarray:
-        return np.logaddexp(0.0, eta[..., 0])
-
     def suggested_prior(self, domain: Domain) -> Beta:
         return Beta(1, 1)
-
-    def update(self, prior: Beta, s: np.ndarray, n: np.ndarray | float) -> Beta:
-        total = float(np.asarray(s)[..., 0])
-        return Beta(prior.a + total, prior.b + float(n) - total)

@@ -93,15 +93,15 @@ class Diagnostics:
     def ess(self) -> dict[str, Any]:
         """Bulk effective sample size by name: a float, or an array for a vector of parameters."""
         if self.independent:
-            return {k: _plain(np.full(x.shape[2:], float(self.n_draws))) for k, x in self._numbers.items()}
-        return {k: _plain(bulk_ess(x)) for k, x in self._numbers.items()}
+            return {k: plain(np.full(x.shape[2:], float(self.n_draws))) for k, x in self._numbers.items()}
+        return {k: plain(bulk_ess(x)) for k, x in self._numbers.items()}
 
     @cached_property
     def r_hat(self) -> dict[str, Any]:
         """Rank-normalized split R-hat by name: a float, or an array for a vector of parameters."""
         if self.independent:
-            return {k: _plain(np.ones(x.shape[2:])) for k, x in self._numbers.items()}
-        return {k: _plain(r_hat(x)) for k, x in self._numbers.items()}
+            return {k: plain(np.ones(x.shape[2:])) for k, x in self._numbers.items()}
+        return {k: plain(r_hat(x)) for k, x in self._numbers.items()}
 
     @cached_property
     def mixing_warnings(self) -> tuple[str, ...]:
@@ -241,8 +241,8 @@ def _guarded(chains: np.ndarray, statistic: Any) -> np.ndarray:
         if not usable.any():
             return np.full(x.shape[2:], np.nan)
         # a stand-in keeps the arithmetic of useless components quiet
-        stand_in = np.arange(halves.shape[0] * halves.shape[1], dtype=float).reshape(halves.shape[:2])
-        stand_in = stand_in.reshape(halves.shape[:2] + (1,) * (x.ndim - 2))
+        shape = halves.shape[:2] + (1,) * (x.ndim - 2)
+        stand_in = np.arange(np.prod(shape), dtype=float).reshape(shape)
         return np.where(usable, statistic(np.where(usable, halves, stand_in)), np.nan)
 
 
@@ -275,6 +275,6 @@ def _autocovariance(x: np.ndarray) -> np.ndarray:
     return np.fft.irfft(np.abs(spectrum) ** 2, n=length, axis=1)[:, :n] / n
 
 
-def _plain(values: np.ndarray) -> Any:
+def plain(values: Any) -> Any:
     """Give scalars back as floats."""
-    return float(values) if values.ndim == 0 else values
+    return float(values) if np.ndim(values) == 0 else values

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +34,10 @@ _NUMBER = re.compile(r"\d[\d,.]*")
 class Comparison(Posterior):
     """The posterior of the difference between two groups, or of their ratio, for every parameter."""
 
-    one: str = field(default="", kw_only=True)
-    other: str = field(default="", kw_only=True)
-    by: str = field(default="difference", kw_only=True)
+    _: KW_ONLY
+    one: str = ""
+    other: str = ""
+    by: str = "difference"
 
     @property
     def probability_higher(self) -> dict[str, Any]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import numbers, shown
+from discreet.arguments import fill, numbers, shown
 from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
-from discreet.inference.diagnostics import Diagnostics
+from discreet.inference.diagnostics import Diagnostics, plain
 from discreet.inference.row_questions import RowQuestions
 from discreet.inference.summary import (
     LabelRow,
@@ -91,17 +91,18 @@ class Posterior(RowQuestions):
 
     draws: dict[str, np.ndarray]
     how: Diagnostics | Callable[[], Diagnostics]
-    n_chains: int = field(default=1, kw_only=True)
-    labels: Mapping[str, Sequence[Any]] | None = field(default=None, kw_only=True)
-    about: str | None = field(default=None, kw_only=True)
-    model: Model | None = field(default=None, kw_only=True)
-    table: Posterior | None = field(default=None, kw_only=True)
-    distribution: Distribution | None = field(default=None, kw_only=True)
-    question: str | None = field(default=None, kw_only=True)
-    units: Units = field(default=UNNAMED, kw_only=True)
-    release: Release | None = field(default=None, kw_only=True)
-    prior: Any = field(default=None, kw_only=True)
-    log_prior: np.ndarray | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    n_chains: int = 1
+    labels: Mapping[str, Sequence[Any]] | None = None
+    about: str | None = None
+    model: Model | None = None
+    table: Posterior | None = None
+    distribution: Distribution | None = None
+    question: str | None = None
+    units: Units = UNNAMED
+    release: Release | None = None
+    prior: Any = None
+    log_prior: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         draws = {name: _read_only(values) for name, values in self.draws.items()}
@@ -111,8 +112,7 @@ class Posterior(RowQuestions):
         (n_draws,) = lengths
         if self.n_chains < 1 or n_draws % self.n_chains:
             raise UsageError(f"{n_draws} draws do not divide into n_chains={self.n_chains} chains.")
-        object.__setattr__(self, "draws", draws)
-        object.__setattr__(self, "labels", _read_labels(self.labels, draws) if self.labels else {})
+        fill(self, draws=draws, labels=_read_labels(self.labels, draws) if self.labels else {})
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
@@ -139,13 +139,13 @@ class Posterior(RowQuestions):
 
     def mean(self) -> dict[str, Any]:
         """Return the posterior mean of each parameter: a float, or an array for a vector."""
-        return {name: _plain(x.mean(axis=0)) for name, x in self.draws.items()}
+        return {name: plain(x.mean(axis=0)) for name, x in self.draws.items()}
 
     def sd(self) -> dict[str, Any]:
         """Return the posterior standard deviation of each parameter; ``nan`` from a single draw."""
         if self.n_draws == 1:
-            return {name: _plain(np.full(x.shape[1:], np.nan)) for name, x in self.draws.items()}
-        return {name: _plain(x.std(axis=0, ddof=1)) for name, x in self.draws.items()}
+            return {name: plain(np.full(x.shape[1:], np.nan)) for name, x in self.draws.items()}
+        return {name: plain(x.std(axis=0, ddof=1)) for name, x in self.draws.items()}
 
     def median(self) -> dict[str, Any]:
         """Return the posterior median of each parameter: a float, or an array for a vector."""
@@ -156,7 +156,7 @@ class Posterior(RowQuestions):
         levels = numbers(q, "q", finite=False)
         if levels.ndim > 1 or not ((levels >= 0) & (levels <= 1)).all():
             raise UsageError(f"q must lie in [0, 1], got q={shown(q)}.", hint="the median is quantile(0.5)")
-        return {name: _plain(np.quantile(x, levels, axis=0)) for name, x in self.draws.items()}
+        return {name: plain(np.quantile(x, levels, axis=0)) for name, x in self.draws.items()}
 
     def interval(self, prob: float = 0.95) -> dict[str, tuple[Any, Any]]:
         """Return the central interval of each parameter: (low, high), with equal tails outside.
@@ -166,7 +166,7 @@ class Posterior(RowQuestions):
         if self.n_draws == 1:
             raise UsageError("one draw has no interval.", hint="draws has the draw itself")
         ends = self.quantile(tails(prob))
-        return {name: (_plain(low), _plain(high)) for name, (low, high) in ends.items()}
+        return {name: (plain(low), plain(high)) for name, (low, high) in ends.items()}
 
     def scalars(self) -> dict[str, np.ndarray]:
         """Return the draws of every scalar by its full name, such as ``p[b]`` or ``covariance[x, y]``.
@@ -384,8 +384,3 @@ def _read_only(values: np.ndarray) -> np.ndarray:
     view = np.asarray(values).view()
     view.flags.writeable = False
     return view
-
-
-def _plain(values: Any) -> Any:
-    """Give scalars back as floats."""
-    return float(values) if np.ndim(values) == 0 else values

@@ -74,6 +74,17 @@ def closest(prior: CountPrior, count: float) -> int:
     return min((n for n in sides if n is not None), key=lambda n: abs(n - count))
 
 
+def capped(prior: CountPrior, count: int) -> int:
+    """Return a count, or the largest possible one if that is less."""
+    return count if prior.high is None else min(count, prior.high)
+
+
+def widened(prior: CountPrior, low: int, high: int) -> tuple[int, int]:
+    """Return the range from low to high with the counts that must be looked at whatever the release says."""
+    least, most = prior.likely
+    return (min(low, least), max(high, most)) if least <= most else (low, high)
+
+
 def record_prior(records: Any) -> RecordPrior:
     """Read ``infer(records=...)``: None, a tuple (low, high), or an array of weights on 0, 1, 2, ..."""
     if records is None:

@@ -64,9 +64,8 @@ class Mechanism(metaclass=Constructed):
         """Return the mechanism for these declarations: a budget per unit of distance learns what the distance is."""
         return self
 
-    def _set(self, **fields: Any) -> None:
-        """Set the fields of a mechanism under construction; afterwards it is frozen."""
-        fill(self, **fields)
+    # sets the fields of a mechanism under construction; afterwards it is frozen
+    _set = fill
 
     @classmethod
     def _needed(cls, value: _T | None, name: str) -> _T:

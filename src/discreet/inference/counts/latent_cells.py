@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.special import softmax
 
 from discreet.errors import OutOfReachError
 from discreet.inference.counts.sum_tree import Tree
@@ -35,7 +36,7 @@ from discreet.inference.counts.weights import (
     tilt_for,
 )
 from discreet.inference.engine import held, hold, too_wide
-from discreet.inference.record_prior import CountPrior, closest
+from discreet.inference.record_prior import CountPrior, capped, closest
 from discreet.privacy import Noise
 
 #: Cells from which on they are summed as a tree.
@@ -118,13 +119,17 @@ class PanelMaker:
     log_q: Callable[[int, int], np.ndarray]
     members: list[np.ndarray] | None = None
 
+    @cached_property
+    def times(self) -> np.ndarray:
+        """How many cells are like each of ``cells``."""
+        return np.array([1.0] * len(self.cells) if self.members is None else [*map(len, self.members)], float)
+
     def panel(self, target: int) -> tuple[Panel, bool]:
         """Return the panel around ``target``, and whether it carries the whole posterior of the total by itself.
 
         If it does not, only the range of totals where it is accurate is kept.
         """
-        records, members = self.records, self.members
-        times = np.ones(len(self.cells)) if members is None else np.array([len(m) for m in members], float)
+        records, members, times = self.records, self.members, self.times
         # cells are cut where the panel is, so that inside it nothing is missing
         reach = max(distribution.reach(DEPTH) for distribution in {cell.noise for cell in self.cells})
         if members is not None and 2 * reach * len(self.cells) > _MOST_WEIGHTS:
@@ -133,8 +138,7 @@ class PanelMaker:
                 hint="release fewer labels, or with a larger budget",
             )
         margin = (4 + 2 * np.sqrt(times.sum())) * reach
-        most = int(target + margin) + 8
-        most = most if records.high is None else min(most, records.high)
+        most = capped(records, int(target + margin) + 8)
         tilt = tilt_for(self.cells, target, most, times)
         made, kept = [], 0
         for cell in self.cells:
@@ -142,7 +146,7 @@ class PanelMaker:
             kept += made[-1][1].size
             if kept > _MOST_NUMBERS:
                 raise too_wide()
-        tables, log_norms = [Table(low, weights) for low, weights, _ in made], [norm for _, _, norm in made]
+        tables, log_norms = [Table(*cell[:2]) for cell in made], [cell[2] for cell in made]
         # so that a tree, which takes the tables over, can give up what it keeps no longer
         made.clear()
         tree = None if members is None else Tree.of(tables, members, most)
@@ -162,8 +166,7 @@ class PanelMaker:
         log_tilt -= tilt * (u - sum(int(n) * cell.y for n, _, cell in each))
         with np.errstate(divide="ignore"):
             log_rest = log_tilt + self.log_q(low, high)
-            log_bare = np.log(weights) + log_rest
-            log_prior = records.log_mass(u)
+            log_bare, log_prior = np.log(weights) + log_rest, records.log_mass(u)
         panel = Panel(low, log_bare + log_prior, log_bare, order, ordered, partial, tree)
         peak = panel.log_weights.max()
         if np.isfinite(peak):
@@ -171,10 +174,9 @@ class PanelMaker:
             astray = FLOOR * sums.weights.max() * np.exp(log_rest + log_prior - peak).sum() / mass
             light = peak - _DEPTH - records.log_peak
             first, last = self.possible
+            end = last if records.high is None else min(last, records.high)
             cut_low = log_bare[0] > light and low > max(records.low, first)
-            cut_high = log_bare[-1] > light and high < min(
-                last, np.inf if records.high is None else records.high
-            )
+            cut_high = log_bare[-1] > light and high < end
             if astray < _ASTRAY and not (cut_low or cut_high):
                 return panel, True
         trusted = np.flatnonzero(weights >= _TRUSTED * weights.max())
@@ -183,10 +185,9 @@ class PanelMaker:
     @cached_property
     def possible(self) -> tuple[float, float]:
         """The least and the most that the total can be, where noise goes only so far."""
-        times = [1] * len(self.cells) if self.members is None else [len(places) for places in self.members]
-        ends = [(cell.y - cell.noise.ends[1], cell.y - cell.noise.ends[0]) for cell in self.cells]
-        low = sum(n * max(np.ceil(end[0]), 0.0) for n, end in zip(times, ends, strict=True))
-        return float(low), float(sum(n * np.floor(end[1]) for n, end in zip(times, ends, strict=True)))
+        ends = [[cell.y - end for end in reversed(cell.noise.ends)] for cell in self.cells]
+        least, most = np.array(ends, dtype=float).T
+        return float(self.times @ np.maximum(np.ceil(least), 0.0)), float(self.times @ np.floor(most))
 
     def extend(self, first: Panel) -> list[Panel]:
         """Return panels on both sides of the first, until the totals left out carry no mass."""
@@ -216,8 +217,7 @@ class PanelMaker:
 
     def _reaching(self, total: int, target: int) -> Panel:
         """Return a panel around ``target``, or nearer, that is accurate at ``total``."""
-        if self.records.high is not None:
-            target = min(target, self.records.high)
+        target = capped(self.records, target)
         while True:
             before = held()
             panel, _ = self.panel(max(target, self.records.low))
@@ -239,12 +239,15 @@ class CellCounts:
 
     panels: tuple[Panel, ...]
 
+    @property
+    def log_weights(self) -> np.ndarray:
+        """Log weights of the totals, up to a constant."""
+        return np.concatenate([panel.log_weights for panel in self.panels])
+
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the possible totals and their posterior probabilities."""
-        log_weights = np.concatenate([panel.log_weights for panel in self.panels])
-        weights = np.exp(log_weights - log_weights.max())
         totals = np.concatenate([np.arange(panel.low, panel.high + 1) for panel in self.panels])
-        return totals, weights / weights.sum()
+        return totals, softmax(self.log_weights)
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw count vectors from the posterior, independently, cells on the last axis."""
@@ -305,13 +308,9 @@ def _first_guess(
     """Return a plausible total that is possible: what the cells say, averaged with what the usable count says."""
     guess = float(sum(max(v, 0) for _, v, _ in cells))
     if usable is not None:
-        sd = {
-            distribution: distribution.sd for distribution in {distribution for _, _, distribution in cells}
-        }
+        variance = {noise: noise.sd**2 for noise in {noise for _, _, noise in cells}}
         # two readings, each weighted by the other's variance; the floor is for noise that is never anything but 0
-        from_cells, from_usable = (
-            max(v, 1e-300)
-            for v in (sum(sd[distribution] ** 2 for _, _, distribution in cells), usable[1].sd ** 2)
-        )
+        from_cells = max(sum(variance[noise] for _, _, noise in cells), 1e-300)
+        from_usable = max(usable[1].sd ** 2, 1e-300)
         guess = (guess * from_usable + usable[0] * from_cells) / (from_cells + from_usable)
     return closest(records, max(guess, 0.0))

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr
@@ -40,7 +41,7 @@ from discreet.inference.counts.weights import DEPTH, Cell, Table, log_rising
 from discreet.inference.engine import Answer, Question
 from discreet.inference.engines import naive
 from discreet.inference.missing_prior import MISSING_WEIGHT, PRESENT_WEIGHT
-from discreet.inference.models.table_rows import TotalWeights, log_sums
+from discreet.inference.models.table_rows import TotalWeights, with_missing
 from discreet.inference.record_prior import RecordPrior
 from discreet.models.moment_table import MomentTable
 from discreet.priors import NormalInverseGamma
@@ -135,6 +136,9 @@ class BlockReading:
                 "the noisy sums contradict the noisy counts too strongly to be read together."
             )
 
+    #: How many tables along the total it takes, at most.
+    n_tables: ClassVar[int] = 8
+
     def log_density(self, usable: np.ndarray) -> np.ndarray:
         """Return the log likelihood of the sum of the cells, up to a constant, given numbers of usable records."""
         off, scales = np.abs(self.usable - usable), self.scales
@@ -147,6 +151,15 @@ class BlockReading:
         off = off / scales[0]
         return np.log(3 + 3 * off + off**2) - off
 
+    def distribution(self, target: float, low: int, high: int) -> BlockDistribution:
+        """Return the distribution of the block for totals in [low, high]."""
+        if self.missing is None:
+            return BlockDistribution(low, self.log_density(np.arange(low, high + 1)), self)
+        first, weights, _ = self.missing.weights(0.0, high)
+        least, most = max(low - first - weights.size + 1, 0), max(high - first, 0)
+        there = least, self.log_density(np.arange(least, most + 1))
+        return BlockDistribution(low, with_missing((first, weights), there, low, high, target)[0], self)
+
 
 @dataclass(frozen=True)
 class BlockDistribution:
@@ -157,47 +170,26 @@ class BlockDistribution:
     reading: BlockReading
 
     def usable(self, totals: TotalWeights) -> RecordPrior:
-        """Return the distribution of the usable count, given log weights of the class total and the missing."""
-        most = totals.high
-        distribution = Table(totals.low, totals.tilted(0.0))
+        """Return the distribution of the usable count, given log weights of the class total and the missing.
+
+        Raises if no noise can have carried the cells so far from sums over that many records.
+        """
+        low, most, mass = totals.low, totals.high, totals.tilted(0.0)
         if self.reading.missing is not None:
             first, weights, _ = self.reading.missing.weights(0.0, most)
-            shared = distribution.weights * np.exp(
-                -log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, distribution.low, most)
-            )
+            shared = mass * np.exp(-log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, most))
             # less the missing ones
-            distribution = Table(distribution.low, shared).convolve(
-                Table(1 - first - weights.size, weights[::-1])
-            )
-            first, last = max(distribution.low, 0), max(distribution.low + distribution.weights.size - 1, 0)
-            rising = log_rising(PRESENT_WEIGHT, first, last)
-            distribution = Table(
-                first, distribution.at(np.arange(first, last + 1)) * np.exp(rising - rising.max())
-            )
-        weights = np.where(
-            distribution.weights > _LEAST * distribution.weights.max(), distribution.weights, 0.0
-        )
-        heavy = np.flatnonzero((weights > 0) & (distribution.low + np.arange(weights.size) >= 0))
+            rest = Table(low, shared).convolve(Table(1 - first - weights.size, weights[::-1]))
+            low, most = max(rest.low, 0), max(rest.high, 0)
+            rising = log_rising(PRESENT_WEIGHT, low, most)
+            mass = rest.at(np.arange(low, most + 1)) * np.exp(rising - rising.max())
+        weights = np.where(mass > _LEAST * mass.max(), mass, 0.0)
+        heavy = np.flatnonzero((weights > 0) & (low + np.arange(weights.size) >= 0))
         if not heavy.size:
             raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
-        start, stop = int(heavy[0]), int(heavy[-1]) + 1
-        return RecordPrior(
-            distribution.low + start, distribution.low + stop - 1, weights[start:stop] / weights.max()
-        )
-
-
-def block_distribution(block: BlockReading, target: float, low: int, high: int) -> BlockDistribution:
-    """Return the distribution of a block for totals in [low, high]."""
-    if block.missing is None:
-        return BlockDistribution(low, block.log_density(np.arange(low, high + 1)), block)
-    first, weights, _ = block.missing.weights(0.0, high)
-    least, most = max(low - first - weights.size + 1, 0), max(high - first, 0)
-    with np.errstate(divide="ignore"):
-        there = block.log_density(np.arange(least, most + 1)) + log_rising(PRESENT_WEIGHT, least, most)
-        parts = [TotalWeights(first, np.log(weights)), TotalWeights(least, there)]
-    log_weights = log_sums(parts[0], parts[1], low, high, target)
-    log_weights -= log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, high)
-    return BlockDistribution(low, log_weights, block)
+        start, stop = int(heavy[0]), int(heavy[-1])
+        self.reading.check(low + stop + 1)
+        return RecordPrior(low + start, low + stop, weights[start : stop + 1] / weights.max())
 
 
 def draw_moments(
@@ -207,7 +199,6 @@ def draw_moments(
     draws: list[PopulationDraws] = []
     for distribution, totals in zip(blocks, others, strict=True):
         records, block = distribution.usable(totals), distribution.reading.release
-        distribution.reading.check(records.low + (0 if records.weights is None else records.weights.size))
         rows = distribution.reading.table.block().matrix
         noisy = NoisyTotals(block.totals.values, rows, block.totals.steps, block.noise)
         draws.append(draw_population(draw_table(noisy, records, question.size, question.rng), question.rng))
@@ -230,7 +221,6 @@ def draw_blocks(
     answers = []
     for c, (distribution, totals) in enumerate(zip(blocks, others, strict=True)):
         records = distribution.usable(totals)
-        distribution.reading.check(records.low + (0 if records.weights is None else records.weights.size))
         mine = replace(question, release=distribution.reading.release, prior=prior, records=records)
         target, x, warnings = gibbs.coordinates(mine)
         warnings = (*gibbs.skewness_warnings(mine.release, target, x), *warnings)

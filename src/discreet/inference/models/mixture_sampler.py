@@ -197,17 +197,13 @@ def _exchange(
         log = inside * log_mass[:, where] - gammaln(inside + 1.0) + log_noise(values[where] - m)
         return np.where(m >= 0, log, -np.inf)
 
-    new_a, new_b = counts[:, a] + step, counts[:, b] - step
-    gain = (
-        log_target(new_a, a)
-        + log_target(new_b, b)
-        - log_target(counts[:, a], a)
-        - log_target(counts[:, b], b)
-    )
-    accept = np.log(rng.random(gain.shape) + _TINY) < gain
+    old_a, old_b = counts[:, a], counts[:, b]
+    gain = log_target(old_a + step, a) + log_target(old_b - step, b)
+    gain = gain - log_target(old_a, a) - log_target(old_b, b)
+    step *= np.log(rng.random(gain.shape) + _TINY) < gain
     moved = counts.copy()
-    moved[:, a] = np.where(accept, new_a, counts[:, a])
-    moved[:, b] = np.where(accept, new_b, counts[:, b])
+    moved[:, a] += step
+    moved[:, b] -= step
     return moved
 
 

@@ -39,7 +39,6 @@ from discreet.inference.models.class_moments import (
     OF_GRID,
     BlockDistribution,
     BlockReading,
-    block_distribution,
     draw_blocks,
     draw_moments,
     naive_block,
@@ -49,9 +48,8 @@ from discreet.inference.models.table_rows import (
     RowReading,
     SharedTotals,
     TotalWeights,
-    row_distribution,
 )
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import RecordPrior, capped
 from discreet.models.moment_table import MomentTable
 from discreet.models.naive_bayes import NaiveBayes, moment_names
 from discreet.priors import NormalInverseGamma
@@ -224,22 +222,15 @@ def class_distribution(
     centers, halves = _first_windows(rows, n, ceiling)
     for _ in range(_MOST_ROUNDS):
         spans = [_span(center, half, ceiling) for center, half in zip(centers, halves, strict=True)]
-        # each cell of a row has a table along the total, and so has each sum of the first of them
-        tables = [
-            sum(2 * len(row.y) if isinstance(row, RowReading) else 8 for row in group) for group in rows
-        ]
+        tables = [sum(row.n_tables for row in group) for group in rows]
         if sum(k * (high - low + 1) for k, (low, high) in zip(tables, spans, strict=True)) > _MOST_NUMBERS:
             raise too_wide()
         distributions = [
-            [_distribution(row, center, *span) for row in group]
+            [row.distribution(center, *span) for row in group]
             for group, center, span in zip(rows, centers, spans, strict=True)
         ]
         windows = [_window(group, group[0]) for group in distributions]
         totals = tied(windows)
-        means = [
-            window.low + float(marginal @ np.arange(marginal.size))
-            for window, marginal in zip(windows, totals.marginals, strict=False)
-        ]
         # a window that ends, below or above, where there is still weight
         off = [
             (low > 0 and weight[0] > _LIGHT * weight.max())
@@ -248,17 +239,12 @@ def class_distribution(
         ]
         if not any(off):
             return ClassDistribution(totals, distributions, tied)
-        centers = means
+        centers = [
+            window.low + float(marginal @ np.arange(marginal.size))
+            for window, marginal in zip(windows, totals.marginals, strict=False)
+        ]
         halves = [2 * half if bad else half for half, bad in zip(halves, off, strict=True)]
     raise OutOfReachError("the noisy counts contradict each other too strongly to enumerate.")
-
-
-def _distribution(
-    row: RowReading | BlockReading, center: float, low: int, high: int
-) -> RowDistribution | BlockDistribution:
-    if isinstance(row, BlockReading):
-        return block_distribution(row, center, low, high)
-    return row_distribution(row, center, low, high)
 
 
 def _tied(
@@ -280,8 +266,7 @@ def _tied(
         return [*classes, TotalWeights(w.low, w.log_weights - rest + expected)], n
     # a private total u = whole - m, with the prior p(u)
     least = max(sum(w.low for w in classes), records.low)
-    whole = sum(w.high for w in classes)
-    whole = max(whole if records.high is None else min(whole, records.high), least)
+    whole = max(capped(records, sum(w.high for w in classes)), least)
     u = np.arange(least, whole + 1)
     weights = records.log_mass(u) - log_rising(mass, least, whole)
     return [*classes, TotalWeights(0, weights[::-1])], whole

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -46,24 +47,32 @@ _VISIBLE = 1e-6
 
 @dataclass(frozen=True)
 class RowReading:
-    """The noisy counts of one row and the prior of its labels; ``missing`` says whether the last is of no label.
-
-    ``total`` is what the row reads in all, ``variance`` that of the noise on it, and ``reach`` how far the least
-    unwilling of the row's noises can carry it.
-    """
+    """The noisy counts of one row and the prior of its labels; ``missing`` says whether the last is of no label."""
 
     alpha: np.ndarray
     y: np.ndarray
     noise: tuple[Noise, ...]
     missing: bool
-    total: int = field(init=False)
-    variance: float = field(init=False)
-    reach: float = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "total", int(self.y.sum()))
-        object.__setattr__(self, "variance", float(sum(noise.sd**2 for noise in self.noise)))
-        object.__setattr__(self, "reach", max(noise.reach(DEPTH) for noise in self.noise))
+    @cached_property
+    def total(self) -> int:
+        """What the row reads in all."""
+        return int(self.y.sum())
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance of the noise on :attr:`total`."""
+        return float(sum(noise.sd**2 for noise in self.noise))
+
+    @cached_property
+    def reach(self) -> float:
+        """How far the least unwilling of the row's noises can carry it."""
+        return max(noise.reach(DEPTH) for noise in self.noise)
+
+    @property
+    def n_tables(self) -> int:
+        """How many tables along the total it takes: one of each cell, and one of each sum of the first of them."""
+        return 2 * len(self.y)
 
     def cells(self, most: int) -> list[Cell]:
         """Return the row's cells, last that of missing values if they are counted."""
@@ -72,6 +81,26 @@ class RowReading:
             Cell(float(a), int(y), distribution, reference=min(max(int(y), 0), most))
             for a, y, distribution in zip(alpha, self.y, self.noise, strict=True)
         ]
+
+    def distribution(self, target: float, low: int, high: int) -> RowDistribution:
+        """Return the distribution of the row for totals in [low, high], accurate around ``target``."""
+        cells = self.cells(high)
+        named, mass = cells[: len(self.alpha)], float(self.alpha.sum())
+        if not self.missing:
+            labels = _covering(named, int(min(max(target, low), high)), low, high)
+            return RowDistribution(low, labels.log_weights - log_rising(mass, low, high), labels)
+        gap = cells[-1]
+        first, weights, _ = gap.weights(0.0, high)
+        # of the records that the row could have, so many have a label
+        least, most = max(low - first - weights.size + 1, 0), max(high - first, 0)
+        spare = self.variance - gap.noise.sd**2
+        pull = (target - self.total) * spare / max(self.variance, 1e-12)
+        middle = int(min(max(self.total - int(self.y[-1]) + pull, least), most))
+        labels = _covering(named, middle, least, most)
+        of_labels = labels.log_weights - log_rising(mass, least, most)
+        log_weights, parts = with_missing((first, weights), (least, of_labels), low, high, target)
+        unlabelled, labelled = (Table(part.low, part.tilted(0.0)) for part in parts)
+        return RowDistribution(low, log_weights, labels, unlabelled, labelled)
 
 
 @dataclass(frozen=True)
@@ -100,32 +129,6 @@ class RowDistribution:
         return self.labels.split(totals, rng)
 
 
-def row_distribution(row: RowReading, target: float, low: int, high: int) -> RowDistribution:
-    """Return the distribution of a row for totals in [low, high], accurate around ``target``."""
-    cells = row.cells(high)
-    named, mass = cells[: len(row.alpha)], float(row.alpha.sum())
-    if not row.missing:
-        labels = _covering(named, int(min(max(target, low), high)), low, high)
-        sums = np.concatenate([panel.log_weights for panel in labels.panels])
-        return RowDistribution(low, sums - log_rising(mass, low, high), labels)
-    gap = cells[-1]
-    first, weights, _ = gap.weights(0.0, high)
-    # of the records that the row could have, so many have a label
-    least, most = max(low - first - weights.size + 1, 0), max(high - first, 0)
-    spare = row.variance - gap.noise.sd**2
-    pull = (target - row.total) * spare / max(row.variance, 1e-12)
-    middle = int(min(max(row.total - int(row.y[-1]) + pull, least), most))
-    labels = _covering(named, middle, least, most)
-    sums = np.concatenate([panel.log_weights for panel in labels.panels])
-    with np.errstate(divide="ignore"):
-        of_labels = sums - log_rising(mass, least, most) + log_rising(PRESENT_WEIGHT, least, most)
-        parts = [TotalWeights(first, np.log(weights)), TotalWeights(least, of_labels)]
-    unlabelled, labelled = (Table(part.low, part.tilted(0.0)) for part in parts)
-    log_weights = log_sums(parts[0], parts[1], low, high, target)
-    log_weights -= log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, high)
-    return RowDistribution(low, log_weights, labels, unlabelled, labelled)
-
-
 def _covering(cells: list[Cell], target: int, low: int, high: int) -> CellCounts:
     """Return panels that hold the log of the cells' convolution at every total in [low, high], on one scale."""
     panels = [_panel(cells, target, high, target, low, high)]
@@ -152,8 +155,7 @@ def _panel(cells: list[Cell], aim: int, most: int, needed: int, low: int, high: 
     while True:
         tilt = tilt_for(cells, aim, most)
         made = [cell.weights(tilt, most) for cell in cells]
-        tables = [Table(first, weights) for first, weights, _ in made]
-        parts = convolved(tables)
+        parts = convolved([Table(first, weights) for first, weights, _ in made])
         sums = parts[-1][-1]
         trusted = np.flatnonzero(sums.weights >= _TRUSTED * sums.weights.max())
         first, last = max(sums.low + int(trusted[0]), low), min(sums.low + int(trusted[-1]), high)
@@ -227,6 +229,21 @@ class SharedTotals:
         return cls(whole, Panel(0, np.empty(0), np.empty(0), order, tables, partial), marginals)
 
 
+def with_missing(
+    gap: tuple[int, np.ndarray], there: tuple[int, np.ndarray], low: int, high: int, target: float
+) -> tuple[np.ndarray, tuple[TotalWeights, TotalWeights]]:
+    """Return log L(m) of totals in [low, high], and its parts, the missing and the others, from where they begin.
+
+    ``gap`` has the weights of the number of missing values, ``there`` the log likelihood of the number of the others.
+    """
+    (first, weights), (least, log_there) = gap, there
+    with np.errstate(divide="ignore"):
+        rising = log_rising(PRESENT_WEIGHT, least, least + log_there.size - 1)
+        parts = TotalWeights(first, np.log(weights)), TotalWeights(least, log_there + rising)
+    log_weights = log_sums(*parts, low, high, target)
+    return log_weights - log_rising(MISSING_WEIGHT + PRESENT_WEIGHT, low, high), parts
+
+
 def log_sums(a: TotalWeights, b: TotalWeights, low: int, high: int, target: float) -> np.ndarray:
     """Return the log weights of the sum of two counts at every sum in [low, high], whatever their range.
 
@@ -257,12 +274,12 @@ def log_sums(a: TotalWeights, b: TotalWeights, low: int, high: int, target: floa
     middle = int(min(max(target, first), last))
     start, stop = served = serve(middle, middle)
     while start > first:
-        half = max((served[1] - served[0]) // 2, 0)
+        half = (served[1] - served[0]) // 2
         served = serve(max(start - 1 - half, first), start - 1)
         start = served[0]
     served = start, stop
     while stop < last:
-        half = max((served[1] - served[0]) // 2, 0)
+        half = (served[1] - served[0]) // 2
         served = serve(min(stop + 1 + half, last), stop + 1)
         stop = served[1]
     return out

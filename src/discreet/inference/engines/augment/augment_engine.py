@@ -108,8 +108,8 @@ def draw(question: Question) -> Answer:
     a_sweep = _seconds_a_sweep(question.release) * question.release.family.n_columns**2
     weights, time = _warm_up(chains, a_sweep)
     size, wanted = question.size, min(_WORTH, question.size)
-    most = _PATIENCE / (size * _seconds_a_sweep(question.release))
-    most = max(1, min(int(most), _MOST_THINNING))
+    most = int(_PATIENCE / (size * _seconds_a_sweep(question.release)))
+    most = max(1, min(most, _MOST_THINNING))
     while True:
         thinning = ceil(min(time * wanted / size, most))
         traces = [_run(chain, size // question.chains, thinning, weights, a_sweep) for chain in chains]
@@ -192,8 +192,9 @@ def _autocorrelation_time(traces: list[dict[str, np.ndarray]]) -> float:
 
 def _effective(traces: list[dict[str, np.ndarray]]) -> float:
     """Return the least effective sample size of a component; of too few draws to tell, their number."""
-    if len(next(iter(traces[0].values()))) < _FEW:
-        return float(len(traces) * len(next(iter(traces[0].values()))))
+    each = len(next(iter(traces[0].values())))
+    if each < _FEW:
+        return float(len(traces) * each)
     sizes = [float(np.min(bulk_ess(np.stack([trace[name] for trace in traces])))) for name in traces[0]]
     # a component that never moves has none
     return float(np.nan_to_num(np.min(sizes), nan=1.0))
@@ -201,11 +202,10 @@ def _effective(traces: list[dict[str, np.ndarray]]) -> float:
 
 def reluctance(release: Release) -> str | None:
     """Say if latent records are slow where the central limit is calibrated: between far modes, or by their number."""
-    from discreet.inference.engines.gibbs.gibbs_engine import LEAST_RECORDS
-    from discreet.inference.engines.gibbs.gibbs_engine import refusal as refused_by_gibbs
+    from discreet.inference.engines.gibbs import gibbs_engine
 
     n = release.records
-    if n is None or n < LEAST_RECORDS or refused_by_gibbs(release) is not None:
+    if n is None or n < gibbs_engine.LEAST_RECORDS or gibbs_engine.refusal(release) is not None:
         return None
     if may_have_far_modes(release):
         return "can be slow between far modes, and there are enough records for gibbs"

@@ -87,7 +87,6 @@ class LatentTarget:
         release = question.release
         assert release.records is not None
         gaussian = release.noise[0].kind == "gaussian"
-        scales = [distribution.width for distribution in release.noise]
         ratios = [w / s for w, s in zip(release.totals.width, release.noise_record.scale, strict=True)]
         return cls(
             LatentRecords(release),
@@ -95,7 +94,7 @@ class LatentTarget:
             release.records,
             release.domain.missing == "count",
             np.array(release.totals.values, dtype=float),
-            np.array(scales, dtype=float),
+            np.array([distribution.width for distribution in release.noise]),
             gaussian,
             None if gaussian else float(release.noise_record.sensitivity * max(ratios)),
             question.usable,

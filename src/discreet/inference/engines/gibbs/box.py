@@ -54,6 +54,14 @@ def window(m: float, s: float, low: float, high: float, cut: float) -> tuple[flo
 
 
 @njit(cache=True, error_model="numpy")
+def node(m: float, s: float, left: float, right: float, t: float, w: float) -> tuple[float, float]:
+    """Return the point of [left, right] that stands for t of [0, 1], and its normal probability if t weighs w."""
+    z = left + (right - left) * t
+    u = (z - m) / s
+    return z, math.exp(-0.5 * u * u) * w * (right - left) / (s * _ROOT_2PI)
+
+
+@njit(cache=True, error_model="numpy")
 def _points(
     m: float, s: float, clip: bool, cut: float, rules: np.ndarray, z: np.ndarray, p: np.ndarray
 ) -> int:
@@ -72,9 +80,7 @@ def _points(
         left, right = window(m, s, low, high, cut)
         which = 0 if away < _BEYOND else 2
         for i in range(rules.shape[1] if which == 0 else rules.shape[1] // 2):
-            z[count] = left + (right - left) * rules[which, i]
-            u = (z[count] - m) / s
-            p[count] = math.exp(-0.5 * u * u) * rules[which + 1, i] * (right - left) / (s * _ROOT_2PI)
+            z[count], p[count] = node(m, s, left, right, rules[which, i], rules[which + 1, i])
             count += 1
     return count
 
@@ -100,9 +106,7 @@ def _last(m: float, s: float, clip: bool, cut: float, rules: np.ndarray, out: np
         which = 0 if s < _CLOSED else 2
         work = 4 - which // 2
         for i in range(rules.shape[1] if which == 0 else rules.shape[1] // 2):
-            z = left + (right - left) * rules[which, i]
-            u = (z - m) / s
-            p = math.exp(-0.5 * u * u) * rules[which + 1, i] * (right - left) / (s * _ROOT_2PI)
+            z, p = node(m, s, left, right, rules[which, i], rules[which + 1, i])
             for k in range(5):
                 out[k] += p
                 p *= z

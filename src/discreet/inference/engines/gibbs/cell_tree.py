@@ -14,9 +14,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 
 from discreet.inference.engines.gibbs.global_proposals import GlobalProposals
-from discreet.inference.engines.gibbs.target import Place, Target
+from discreet.inference.engines.gibbs.target import Target
 
 MOST_DIM = 2
 # cells along each axis of the first level, levels at most, and cells at most in one level
@@ -36,11 +37,6 @@ _WALKERS = 64
 _FORGET, _MOST_WARMUP = 5.0, 400
 #: Proposals this effective, as a share, make the draws trustworthy.
 LEAST_EFFECTIVE = 0.25
-
-
-def log_posterior(target: Target, place: Place, *, rough: bool = False) -> np.ndarray:
-    """Return the log density of the coordinates, sums and noise variances integrated out."""
-    return place.log_prior + target.log_collapsed(place, rough=rough)
 
 
 @dataclass(frozen=True)
@@ -86,10 +82,7 @@ class Leaves:
     def corners(self, least: float) -> np.ndarray:
         """Return the corners of the cells with at least this share, in the target's coordinates."""
         heavy = self.share > least
-        signs = np.array(np.meshgrid(*[[-1.0, 1.0]] * self.center.shape[1], indexing="ij"))
-        signs = signs.reshape(self.center.shape[1], -1).T
-        t = self.center[heavy][:, None] + signs * self.half[heavy][:, None]
-        return self.frame.x(t.reshape(-1, self.center.shape[1]))
+        return self.frame.x(_children(self.center[heavy], 2 * self.half[heavy])[0])
 
     def summary(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and covariance in the target's coordinates."""
@@ -122,21 +115,20 @@ def grow(target: Target, rng: np.random.Generator) -> Leaves | None:
 
 def _close_in(target: Target, frame: Frame, enough: int, low: np.ndarray, high: np.ndarray) -> Leaves | None:
     """Cover the posterior by cells of the box and beyond, cut until they are smooth or there are enough of them."""
-    d = target.dim
-    center, half = _grid(low, high, _FIRST[d])
+    n = _FIRST[target.dim]
+    center, half = _grid(low, high, n)
     for _ in range(20):
         log_mass, _, _ = _weigh(target, frame, center, half)
-        share = _shares(log_mass)
-        if share is None:
+        if not np.isfinite(log_mass.max()):
             return None
-        heavy = share > _EDGE
+        heavy = softmax(log_mass) > _EDGE
         width = high - low
         below = (center - half)[heavy].min(axis=0) <= low + 1e-6 * width
         above = (center + half)[heavy].max(axis=0) >= high - 1e-6 * width
         if not (below.any() or above.any()):
             break
         low, high = np.where(below, low - width / 2, low), np.where(above, high + width / 2, high)
-        center, half = _grid(low, high, _FIRST[d])
+        center, half = _grid(low, high, n)
     return _refine(target, frame, center, half, enough)
 
 
@@ -169,12 +161,10 @@ def _weigh(
         # siblings are a cell's width apart: half their difference is how far the mean moves from center to edge
         step = np.diff(residual, axis=2 + axis) ** 2 / 4
         moved += np.broadcast_to(step, residual.shape).reshape(moved.shape)
-    own = np.array([place.covariance[j, j] for j in range(len(moved))]) + (2.0 if target.laplace else 1.0)
-    blurred = np.asarray((moved > _BLUR * own).any(axis=0))
-    covariance = place.covariance.copy()
-    for j in range(len(moved)):
-        covariance[j, j] += moved[j]
-    log_p = log_posterior(target, Place(place.log_prior, place.residual, covariance), rough=True)
+    own = np.einsum("jjc->jc", place.covariance)
+    blurred = np.asarray((moved > _BLUR * (own + target.readings.noise_variance)).any(axis=0))
+    own += moved
+    log_p = target.log_posterior(place, rough=True)
     log_p = np.where(np.isnan(log_p), -np.inf, log_p)
     siblings = log_p.reshape(-1, 2**d)
     top = siblings.max(axis=1, keepdims=True)
@@ -182,14 +172,6 @@ def _weigh(
         change = np.where(np.isfinite(top), top - siblings.min(axis=1, keepdims=True), 0.0)
     log_mass = log_p + np.log(2 * half).sum(axis=1)
     return log_mass, np.broadcast_to(change, siblings.shape).ravel(), blurred
-
-
-def _shares(log_mass: np.ndarray) -> np.ndarray | None:
-    top = log_mass.max()
-    if not np.isfinite(top):
-        return None
-    mass = np.exp(log_mass - top)
-    return mass / mass.sum()
 
 
 def _refine(target: Target, frame: Frame, center: np.ndarray, half: np.ndarray, enough: int) -> Leaves | None:
@@ -202,8 +184,7 @@ def _refine(target: Target, frame: Frame, center: np.ndarray, half: np.ndarray, 
             return None
         share = np.exp(log_mass - total)
         heavy = share > _NOTHING
-        rough = (share > _LITTLE) & (blurred | (change > _STEEP)) | (share > _MUCH)
-        cut = heavy & rough
+        cut = (share > _LITTLE) & (blurred | (change > _STEEP)) | (share > _MUCH)
         if cut.sum() >= enough and enough < _WIDEST:
             cut[:] = False
         elif cut.sum() > _WIDEST:
@@ -217,8 +198,7 @@ def _refine(target: Target, frame: Frame, center: np.ndarray, half: np.ndarray, 
     else:
         return None
     center, half, log_mass = (np.concatenate(parts) for parts in zip(*done, strict=True))
-    share = _shares(log_mass)
-    return None if share is None else Leaves(frame, center, half, share)
+    return Leaves(frame, center, half, softmax(log_mass))
 
 
 def sample(target: Target, size: int, chains: int, rng: np.random.Generator) -> np.ndarray | None:
@@ -229,9 +209,20 @@ def sample(target: Target, size: int, chains: int, rng: np.random.Generator) -> 
     per_chain = size // chains
     each = max(1, min(_WALKERS // chains, per_chain // 8))
     n_walkers, steps = each * chains, math.ceil(per_chain / each)
-    others = target if target.face_value is None else GlobalProposals.of(target, rng)
-    proposal = _Proposal(target, leaves, others)
-    x, log_w = proposal.draw(n_walkers * steps, rng)
+    others = GlobalProposals.of(target, rng)
+
+    def propose(size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw from the leaves and, to find distant modes, a few global ones; return points and their log weights."""
+        x, log_q = leaves.sample(size, rng)
+        far = rng.random(size) < _GLOBAL_SHARE
+        x[far] = others.reference(int(far.sum()), rng)
+        log_q[far] = leaves.log_density(x[far])
+        log_far = math.log(_GLOBAL_SHARE) + others.log_reference(x)
+        log_q = np.logaddexp(math.log1p(-_GLOBAL_SHARE) + log_q, log_far)
+        log_w = target.log_posterior(target.place(x)) - log_q
+        return x, np.where(np.isnan(log_w), -np.inf, log_w)
+
+    x, log_w = propose(n_walkers * steps)
     top = log_w.max()
     if not np.isfinite(top):
         return None
@@ -242,31 +233,11 @@ def sample(target: Target, size: int, chains: int, rng: np.random.Generator) -> 
     warmup = math.ceil(_FORGET / float(weights.mean()))
     if warmup > _MOST_WARMUP:
         return None
-    first, log_first = proposal.draw(n_walkers * warmup, rng)
+    first, log_first = propose(n_walkers * warmup)
     log_w = np.concatenate([log_first, log_w]).reshape(warmup + steps, n_walkers)
     path = _metropolis(log_w, rng)[warmup:]
     picked = path.T.reshape(chains, -1)[:, :per_chain]
     return np.concatenate([first, x])[picked.ravel()]
-
-
-@dataclass(frozen=True)
-class _Proposal:
-    """Proposals from the leaves of the tree and, to find distant modes, a few global ones."""
-
-    target: Target
-    leaves: Leaves
-    others: Target | GlobalProposals
-
-    def draw(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return points, and the log of the target's density over that of the proposal."""
-        x, log_q = self.leaves.sample(size, rng)
-        far = rng.random(size) < _GLOBAL_SHARE
-        x[far] = self.others.reference(int(far.sum()), rng)
-        log_q[far] = self.leaves.log_density(x[far])
-        log_far = math.log(_GLOBAL_SHARE) + self.others.log_reference(x)
-        log_q = np.logaddexp(math.log1p(-_GLOBAL_SHARE) + log_q, log_far)
-        log_w = log_posterior(self.target, self.target.place(x)) - log_q
-        return x, np.where(np.isnan(log_w), -np.inf, log_w)
 
 
 def _metropolis(log_w: np.ndarray, rng: np.random.Generator) -> np.ndarray:

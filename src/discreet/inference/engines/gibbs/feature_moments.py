@@ -24,8 +24,8 @@ from discreet.compiled import njit
 from discreet.families import Exponential, MultivariateNormal, Normal
 from discreet.families.likelihood import Likelihood, Theta
 from discreet.families.normal import NormalKnownVariance
-from discreet.inference.engines.gibbs.box import box_moments, window
-from discreet.inference.engines.gibbs.nodes import CUT, SMOOTH, nodes, rule
+from discreet.inference.engines.gibbs.box import box_moments, node, window
+from discreet.inference.engines.gibbs.nodes import CUT, SMOOTH, how_many, nodes, rule
 
 # parameters whose points are held at the same time
 _BLOCK = 4096
@@ -35,8 +35,9 @@ _ROOT_HALF = math.sqrt(0.5)
 # mean and standard deviation, in half-widths of the bounds, up to which the recursion keeps ten digits
 _NEAR = 8.0
 
-#: Theta to (m, V), with parameters first and features last.
-Moments = Callable[[Theta], tuple[np.ndarray, np.ndarray]]
+#: m and V, with parameters first and features last.
+MeanCovariance = tuple[np.ndarray, np.ndarray]
+Moments = Callable[[Theta], MeanCovariance]
 
 
 def feature_moments(release: Release) -> Moments:
@@ -48,13 +49,13 @@ def feature_moments(release: Release) -> Moments:
     return _column(release) if make is None else make(release)
 
 
-def _binary(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-    p = np.asarray(theta["p"], dtype=float)[:, None]
+def _binary(theta: Theta) -> MeanCovariance:
+    p = theta["p"][:, None]
     return 2 * p - 1, 4 * (p * (1 - p))[:, :, None]
 
 
-def _cells(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-    p = np.asarray(theta["p"], dtype=float)
+def _cells(theta: Theta) -> MeanCovariance:
+    p = theta["p"]
     return p, p[:, :, None] * (np.eye(p.shape[1]) - p[:, None, :])
 
 
@@ -63,8 +64,8 @@ def _normal(release: Release) -> Moments:
     shift, half = affine_map(release)
     clip = release.domain.outside == "clip"
 
-    def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-        mean = np.asarray(theta["mean"], dtype=float)
+    def moments(theta: Theta) -> MeanCovariance:
+        mean = theta["mean"]
         unknown = "variance" in theta
         variance = theta["variance"] if unknown else np.full(mean.shape, family.variance)
         m, v = normal_moments((mean - shift) / half, np.sqrt(variance) / half, clip=clip)
@@ -75,16 +76,21 @@ def _normal(release: Release) -> Moments:
 
 
 def _exponential(release: Release) -> Moments:
-    assert release.domain.bounds is not None
-    low, high = (float(bound) for bound in release.domain.bounds[0])
+    low, high = column_bounds(release)
     clip = release.domain.outside == "clip"
 
-    def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-        rate = np.ascontiguousarray(theta["rate"], dtype=float)
-        m, v = _exponential_kernel(rate, low, high, clip, _T, _W)
+    def moments(theta: Theta) -> MeanCovariance:
+        m, v = _exponential_kernel(np.ascontiguousarray(theta["rate"]), low, high, clip, _T, _W)
         return m[:, :1], v[:, :1, :1]
 
     return moments
+
+
+def column_bounds(release: Release) -> tuple[float, float]:
+    """Return the bounds of the only column."""
+    assert release.domain.bounds is not None
+    low, high = release.domain.bounds[0]
+    return float(low), float(high)
 
 
 def column_records(release: Release) -> Callable[[Theta], tuple[np.ndarray, np.ndarray]]:
@@ -93,8 +99,7 @@ def column_records(release: Release) -> Callable[[Theta], tuple[np.ndarray, np.n
     Features are (parameters, points, features). What the probabilities lack to 1 belongs to redacted records.
     """
     family = release.family
-    assert release.domain.bounds is not None
-    low, high = (float(bound) for bound in release.domain.bounds[0])
+    low, high = column_bounds(release)
 
     def records(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
         x, probability = nodes(family, theta, low, high)
@@ -128,7 +133,7 @@ def affine_map(release: Release) -> tuple[np.ndarray, np.ndarray]:
 
 def _tail(family: Likelihood, theta: Theta, low: float, high: float) -> np.ndarray:
     if not low < high:
-        return np.zeros(len(next(iter(theta.values()))))
+        return np.zeros(how_many(theta))
     if family.tails_by_cdf:
         ends = family.cdf(np.array([x for x in (low, high) if np.isfinite(x)]), theta)
         below = ends[:, 0] if np.isfinite(low) else 0.0
@@ -141,8 +146,8 @@ def _tail(family: Likelihood, theta: Theta, low: float, high: float) -> np.ndarr
 def _column(release: Release) -> Moments:
     records = column_records(release)
 
-    def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-        n = len(next(iter(theta.values())))
+    def moments(theta: Theta) -> MeanCovariance:
+        n = how_many(theta)
         if n <= _BLOCK:
             return weighted_moments(*records(theta))
         # several hundred points for each parameter, so not for all of them at once
@@ -155,13 +160,12 @@ def _column(release: Release) -> Moments:
     return moments
 
 
-def weighted_moments(features: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def weighted_moments(features: np.ndarray, probability: np.ndarray) -> MeanCovariance:
     """Return mean and covariance of points with these probabilities, the rest of the mass sitting at zero."""
-    mean = np.matmul(probability[:, None, :], features)[:, 0]
+    mean = (probability[:, None, :] @ features)[:, 0]
     rest = np.maximum(1 - probability.sum(axis=1), 0.0)
     centered = features - mean[:, None, :]
-    scaled = centered * probability[:, :, None]
-    covariance = np.matmul(scaled.transpose(0, 2, 1), centered)
+    covariance = (centered * probability[:, :, None]).transpose(0, 2, 1) @ centered
     covariance += rest[:, None, None] * mean[:, :, None] * mean[:, None, :]
     return mean, covariance
 
@@ -170,13 +174,13 @@ def _box(release: Release) -> Moments:
     shift, half = affine_map(release)
     clip = release.domain.outside == "clip"
 
-    def moments(theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-        mean = (np.asarray(theta["normal_mean"], dtype=float) - shift) / half
-        covariance = np.asarray(theta["covariance"], dtype=float) / (half[:, None] * half)
+    def moments(theta: Theta) -> MeanCovariance:
+        mean = (theta["normal_mean"] - shift) / half
+        covariance = theta["covariance"] / (half[:, None] * half)
         lost = ~np.isfinite(covariance).all(axis=(1, 2)) | (
             np.linalg.eigvalsh(np.nan_to_num(covariance))[:, 0] <= 0
         )
-        covariance = np.where(lost[:, None, None], np.eye(len(half)), covariance)
+        covariance[lost] = np.eye(len(half))
         m, v = box_moments(mean, covariance, clip=clip)
         # a matrix that is singular in floating point has no density: the target drops what is not finite
         m[lost] = np.nan
@@ -232,7 +236,7 @@ def _recursion(m: float, s: float, clip: bool, raw: np.ndarray) -> None:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _normal_kernel(
     mu: np.ndarray, sd: np.ndarray, clip: bool, t: np.ndarray, w: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> MeanCovariance:
     n, q = mu.size, t.size
     mean, covariance = np.empty((n, 2)), np.empty((n, 2, 2))
     z, p = np.zeros(q + 2), np.zeros(q + 2)
@@ -249,9 +253,7 @@ def _normal_kernel(
             continue
         left, right = window(m, s, -1.0, 1.0, CUT)
         for i in range(q):
-            z[i] = left + (right - left) * t[i]
-            u = (z[i] - m) / s
-            p[i] = math.exp(-0.5 * u * u) * w[i] * (right - left) / (s * _ROOT_2PI)
+            z[i], p[i] = node(m, s, left, right, t[i], w[i])
         if clip:
             p[q] = 0.5 * math.erfc((m + 1.0) / s * _ROOT_HALF)
             p[q + 1] = 0.5 * math.erfc((1.0 - m) / s * _ROOT_HALF)
@@ -262,7 +264,7 @@ def _normal_kernel(
 @njit(cache=True, nogil=True, error_model="numpy")
 def _exponential_kernel(
     rate: np.ndarray, low: float, high: float, clip: bool, t: np.ndarray, w: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> MeanCovariance:
     """Return mean and covariance of (z, z^2) for exponential x, z mapping [low, high] to [-1, 1]."""
     n, q = rate.size, t.size
     mean, covariance = np.empty((n, 2)), np.empty((n, 2, 2))
@@ -280,7 +282,7 @@ def _exponential_kernel(
     return mean, covariance
 
 
-def normal_moments(mu: np.ndarray, sd: np.ndarray, *, clip: bool) -> tuple[np.ndarray, np.ndarray]:
+def normal_moments(mu: np.ndarray, sd: np.ndarray, *, clip: bool) -> MeanCovariance:
     """Return mean and covariance of (z, z^2) for normal z, redacted or clipped to [-1, 1]."""
     return _normal_kernel(np.ascontiguousarray(mu), np.ascontiguousarray(sd), clip, _T, _W)
 

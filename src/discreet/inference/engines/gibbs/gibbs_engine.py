@@ -103,11 +103,7 @@ def coordinates(question: Question) -> tuple[Target, np.ndarray, tuple[str, ...]
 
 def _too_few(question: Question) -> tuple[str, ...]:
     """Return a warning if the number of records is below what the approximation was checked for."""
-    n = question.release.records
-    if n is None:
-        most = question.records.high
-        if most is not None and most < LEAST_RECORDS:
-            n = most
+    n = question.records.high if question.release.records is None else question.release.records
     if n is None or n >= LEAST_RECORDS:
         return ()
     return (f"a central limit for {n} records; it has been shown calibrated from {LEAST_RECORDS} records on",)
@@ -143,9 +139,7 @@ def _skewness(release: Release, target: Target, x: np.ndarray) -> tuple[np.ndarr
     variance = np.einsum("dp,dpr->dr", probability, off**2) + rest * mean**2
     third = np.abs(np.einsum("dp,dpr->dr", probability, off**3) - rest * mean**3)
     u = target.usable(x)[:, None]
-    # readings are in units of their noise's scale
-    noise = 2.0 if target.laplace else 1.0
-    of_reading = u * third / (u * variance + noise) ** 1.5
+    of_reading = u * third / (u * variance + target.readings.noise_variance) ** 1.5
     of_sum = third / (variance**1.5 * np.sqrt(u))
     usable = (variance > 0) & (u > 0)
     return np.where(usable, of_sum, 0.0), np.nan_to_num(of_reading)
@@ -155,7 +149,7 @@ def _records(release: Release, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
     """Return features of possible records, draws by points by features, and the probabilities of the points."""
     family = release.family
     if family.vocabulary is not None:
-        p = np.asarray(theta["p"], dtype=float)
+        p = theta["p"]
         if p.ndim == 1:
             return np.broadcast_to([[-1.0], [1.0]], (len(p), 2, 1)), np.stack([1 - p, p], axis=1)
         return np.broadcast_to(np.eye(p.shape[1]), (len(p), *p.shape[1:] * 2)), p
@@ -167,13 +161,11 @@ def _records(release: Release, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
 def _simulated(release: Release, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
     """Return equally probable records of several columns, as far as they are not redacted."""
     shift, half = affine_map(release)
-    values, vectors = np.linalg.eigh(np.asarray(theta["covariance"], dtype=float))
+    values, vectors = np.linalg.eigh(theta["covariance"])
     root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     # the same for every call: a warning is no matter of luck
     standard = np.random.default_rng(0).standard_normal((_RECORDS, len(half)))
-    z = (
-        np.asarray(theta["normal_mean"], dtype=float)[:, None] + standard @ root.swapaxes(1, 2) - shift
-    ) / half
+    z = (theta["normal_mean"][:, None] + standard @ root.swapaxes(1, 2) - shift) / half
     inside = (np.abs(z) <= 1).all(axis=2) | (release.domain.outside == "clip")
     z = np.clip(z, -1.0, 1.0)
     features = np.stack(release.family.geometry.features(list(np.moveaxis(z, -1, 0))), axis=-1)

@@ -35,8 +35,10 @@ class GlobalProposals:
     roots: np.ndarray
 
     @classmethod
-    def of(cls, target: Target, rng: np.random.Generator) -> GlobalProposals:
-        """Find the kernels for a target of which something may have been redacted."""
+    def of(cls, target: Target, rng: np.random.Generator) -> Target | GlobalProposals:
+        """Find the kernels for a target of which something may have been redacted; else return it, for its prior."""
+        if target.face_value is None:
+            return target
         kernels = _kernels(target, rng)
         d = target.dim
         return cls(
@@ -88,7 +90,7 @@ def _adapted(
     """Move a kernel to where the posterior is heavy, by weighted draws of itself; None if it is nowhere."""
     for _ in range(_ROUNDS):
         x = _draw(np.broadcast_to(center, (_POINTS, center.size)), root, rng)
-        log_weight = target.log_rough(x) - _log_density(x, center, root)
+        log_weight = target.log_posterior(target.place(x), rough=True) - _log_density(x, center, root)
         log_weight = np.where(np.isnan(log_weight), -np.inf, log_weight)
         if not np.isfinite(log_weight.max()):
             return None

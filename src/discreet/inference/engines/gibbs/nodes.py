@@ -46,15 +46,20 @@ def _panels(n: int) -> Nodes:
     return ((np.arange(n)[:, None] + x) / n).ravel(), np.tile(w / n, n)
 
 
+def how_many(theta: Theta) -> int:
+    """Return how many parameters there are."""
+    return len(next(iter(theta.values())))
+
+
 def nodes(family: Likelihood, theta: Theta, low: float, high: float) -> Nodes:
     """Return points x in [low, high] and their probabilities, both (parameters, points).
 
     The sum of the probabilities is that of the interval, up to the accuracy of the rule. Either end may be infinite.
     """
     low, high = max(low, family.support.low), min(high, family.support.high)
-    size = len(next(iter(theta.values())))
     if not low <= high:
-        return np.zeros((size, 1)), np.zeros((size, 1))
+        nothing = np.zeros((how_many(theta), 1))
+        return nothing, nothing
     if family.support.discrete:
         return _integers(family, theta, math.ceil(low), high)
     known = family.closed_form(_KNOWN)
@@ -65,39 +70,39 @@ def nodes(family: Likelihood, theta: Theta, low: float, high: float) -> Nodes:
     return np.concatenate([x for x, _ in parts], axis=1), np.concatenate([p for _, p in parts], axis=1)
 
 
-def normal_window(mean: np.ndarray, sd: np.ndarray, low: Any, high: Any, cut: float = CUT) -> Nodes:
-    """Return the ends of the part of [low, high] where a normal density is within exp(-cut) of its largest value."""
+def normal_window(mean: np.ndarray, sd: np.ndarray, low: float, high: float) -> Nodes:
+    """Return the ends of the part of [low, high] where a normal density is within exp(-CUT) of its largest value."""
     near = np.clip(mean, low, high)
     away = np.abs(near - mean)
-    # the solution of (away + reach)^2 = away^2 + 2 cut sd^2 without cancellation
-    reach = 2 * cut * sd**2 / (np.hypot(away, math.sqrt(2 * cut) * sd) + away)
+    # the solution of (away + reach)^2 = away^2 + 2 CUT sd^2 without cancellation
+    reach = 2 * CUT * sd**2 / (np.hypot(away, math.sqrt(2 * CUT) * sd) + away)
     return np.maximum(low, near - reach), np.minimum(high, near + reach)
 
 
 def _normal(family: Any, theta: Theta, low: float, high: float) -> Nodes:
-    size = len(next(iter(theta.values())))
-    mean = theta["mean"] if "mean" in theta else np.full(size, family.mean)
-    sd = np.sqrt(theta["variance"] if "variance" in theta else np.full(size, family.variance))
+    size = (how_many(theta), 1)
+    mean = theta["mean"][:, None] if "mean" in theta else np.full(size, family.mean)
+    sd = np.sqrt(theta["variance"][:, None] if "variance" in theta else np.full(size, family.variance))
     left, right = normal_window(mean, sd, low, high)
     t, w = rule(SMOOTH)
-    width = (right - left)[:, None]
-    x = left[:, None] + width * t
-    standard = (x - mean[:, None]) / sd[:, None]
-    return x, np.exp(-0.5 * standard * standard) * w * (width / (sd[:, None] * math.sqrt(2 * math.pi)))
+    width = right - left
+    x = left + width * t
+    standard = (x - mean) / sd
+    return x, np.exp(-0.5 * standard * standard) * w * (width / (sd * math.sqrt(2 * math.pi)))
 
 
 def _exponential(family: Any, theta: Theta, low: float, high: float) -> Nodes:
-    rate = np.asarray(theta["rate"], dtype=float)
+    rate = theta["rate"][:, None]
     t, w = rule(SMOOTH)
     width = np.minimum(high - low, CUT / rate)
-    steps = (rate * width)[:, None]
-    return low + width[:, None] * t, np.exp(-rate * low)[:, None] * np.exp(-steps * t) * steps * w
+    steps = rate * width
+    return low + width * t, np.exp(-rate * low) * np.exp(-steps * t) * steps * w
 
 
 def _generic(family: Likelihood, theta: Theta, low: float, high: float) -> Nodes:
     """Integrate any density: find its window on [low, high] by three rounds on a coarse grid, then 64 points."""
     back, log_slope, start, end = _chart(family, low, high)
-    size = len(next(iter(theta.values())))
+    size = (how_many(theta), 1)
 
     def log_p(s: np.ndarray) -> np.ndarray:
         return family.log_densities(back(s), theta) + log_slope(s)
@@ -106,18 +111,18 @@ def _generic(family: Likelihood, theta: Theta, low: float, high: float) -> Nodes
     grid = (np.arange(_COARSE) + 0.5) / _COARSE
     for _ in range(3):
         width = right - left
-        log_values = log_p(left[:, None] + width[:, None] * grid)
+        log_values = log_p(left + width * grid)
         kept = log_values >= log_values.max(axis=1, keepdims=True) - CUT
-        first = kept.argmax(axis=1)
-        last = _COARSE - 1 - kept[:, ::-1].argmax(axis=1)
+        first = kept.argmax(axis=1, keepdims=True)
+        last = _COARSE - 1 - kept[:, ::-1].argmax(axis=1, keepdims=True)
         # half a cell beyond the outermost points that count, on either side
         left, right = (
             left + width * np.maximum(first - 0.5, 0) / _COARSE,
             left + width * np.minimum(last + 1.5, _COARSE) / _COARSE,
         )
     t, w = rule(_ROUGH)
-    width = (right - left)[:, None]
-    s = left[:, None] + width * t
+    width = right - left
+    s = left + width * t
     return back(s), np.exp(log_p(s)) * w * width
 
 
@@ -157,30 +162,27 @@ def _log_slope_of_tan(s: np.ndarray) -> np.ndarray:
 
 def _integers(family: Likelihood, theta: Theta, low: int, high: float) -> Nodes:
     """Sum a mass function over the integers in [low, high]; far ranges are narrowed to the window of each parameter."""
-    size = len(next(iter(theta.values())))
     if math.isfinite(high) and high - low < _MOST_INTEGERS:
-        x = np.broadcast_to(
-            np.arange(low, math.floor(high) + 1, dtype=float), (size, math.floor(high) - low + 1)
-        )
+        integers = np.arange(low, math.floor(high) + 1.0)
+        x = np.broadcast_to(integers, (how_many(theta), integers.size))
         return x, np.exp(family.log_densities(x, theta))
-    mean = family.statistic_mean(theta)[:, 0]
-    sd = np.sqrt(family.statistic_covariance(theta)[:, 0, 0])
     known = family.closed_form(_COUNTS)
     if known is not None:
         return known(family, theta, low, high)
+    mean = family.statistic_mean(theta)[:, :1]
+    sd = np.sqrt(family.statistic_covariance(theta)[:, :1, 0])
     # exp(-24.5) of the peak for tails at least as light as those of a geometric distribution with this standard
     # deviation
     left = np.maximum(low, np.floor(mean - 8 * sd - 8))
     right = np.minimum(high, np.ceil(mean + 26 * sd + 26))
     left = np.minimum(left, right)
     count = right - left + 1
-    summed = left[:, None] + np.arange(_MOST_INTEGERS)
+    summed = left + np.arange(_MOST_INTEGERS)
     # beyond that many integers the mass function is smooth from one to the next: the midpoint rule read backwards
     t, w = _panels(_MOST_INTEGERS // _ROUGH)
-    integrated = (left - 0.5)[:, None] + count[:, None] * t
-    few = (count <= _MOST_INTEGERS)[:, None]
-    x = np.where(few, summed, integrated)
-    weight = np.where(few, summed <= right[:, None], count[:, None] * w)
+    few = count <= _MOST_INTEGERS
+    x = np.where(few, summed, left - 0.5 + count * t)
+    weight = np.where(few, summed <= right, count * w)
     return x, np.exp(_between_integers(family, theta, x)) * weight
 
 
@@ -201,17 +203,17 @@ def _overdispersed(family: Likelihood, theta: Theta, low: int, high: float) -> N
 
     Near zero it may be as steep as x^(1/dispersion - 1); far out it is smooth, and falls as slowly as a geometric.
     """
-    mean, dispersion = (np.asarray(theta[name], dtype=float) for name in ("mean", "dispersion"))
+    mean, dispersion = (theta[name][:, None] for name in ("mean", "dispersion"))
     sd = np.sqrt(mean + dispersion * mean**2)
     left = np.clip(np.floor(mean - 8 * sd - 8), low, high)
     right = np.minimum(high, np.ceil(mean + np.maximum(26 * sd, 30 * dispersion * mean) + 26))
-    first = left[:, None] + np.arange(_HEAD)
+    first = left + np.arange(_HEAD)
     # beyond them, the midpoint rule read backwards, from the end of the head to that of the window
-    spread = np.log(np.maximum((right + 0.5 - left) / (_HEAD - 0.5), 1.0))[:, None]
+    spread = np.log(np.maximum((right + 0.5 - left) / (_HEAD - 0.5), 1.0))
     t, w = _panels(4)
     reach = np.exp(spread * t) * (_HEAD - 0.5)
-    x = np.concatenate([first, left[:, None] + reach], axis=1)
-    weight = np.concatenate([first <= right[:, None], reach * spread * w], axis=1)
+    x = np.concatenate([first, left + reach], axis=1)
+    weight = np.concatenate([first <= right, reach * spread * w], axis=1)
     return x, np.exp(_between_integers(family, theta, x)) * weight
 
 

@@ -26,7 +26,7 @@ from discreet.errors import EngineError
 from discreet.families import Bernoulli, Categorical, Exponential, Normal
 from discreet.families.base import Family, Theta
 from discreet.inference.engine import Answer, Engine, Question
-from discreet.inference.engines.gibbs.feature_moments import feature_moments, mapped_features
+from discreet.inference.engines.gibbs.feature_moments import column_bounds, feature_moments, mapped_features
 from discreet.inference.engines.gibbs.nodes import nodes
 from discreet.inference.engines.gibbs.target import Place, Readings, draw_noise, laplace_variances
 
@@ -56,11 +56,7 @@ def draw(question: Question, *, warmup: int = 1000) -> Answer:
     kind = _Distribution if family.vocabulary is not None else _TruncatedDistribution
     distribution = kind(release, conjugate)
     theta = family.draw(prior, chains, rng)
-    w = (
-        rng.exponential(2.0, (len(readings.y), chains))
-        if readings.laplace
-        else np.ones((len(readings.y), chains))
-    )
+    w = readings.draw_variances(chains, rng)
     per_chain = question.size // chains
     kept: list[dict[str, np.ndarray]] = []
     for step in range(warmup + per_chain):
@@ -99,18 +95,16 @@ class _Distribution:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return (released sums, full sums), chains first; pairs outside their range are drawn again."""
         mean, covariance = self._moments(theta)
-        of = readings.of_features
-        expected = (readings.of_count[:, None] + of @ mean.T) * n
-        spread = np.matmul(np.matmul(of, covariance), of.T).transpose(1, 2, 0) * n
+        expected, spread = readings.moments(mean, covariance, n)
         place = Place(np.zeros(len(mean)), readings.y[:, None] - expected, spread)
-        to_sums = np.linalg.inv(of)
+        to_sums = np.linalg.inv(readings.of_features)
         sums, full = np.empty(mean.shape), np.empty(mean.shape)
         todo = np.arange(len(mean))
         for _ in range(_TRIES):
             noise = draw_noise(place.take(todo), w[:, todo], rng)
             signal = readings.y[:, None] - noise - readings.of_count[:, None] * n
             sums[todo] = (to_sums @ signal).T
-            own = {name: np.asarray(value)[todo] for name, value in theta.items()}
+            own = {name: value[todo] for name, value in theta.items()}
             full[todo] = self.complete(own, sums[todo], n, rng)
             todo = todo[~self._possible(full[todo], n)]
             if not todo.size:
@@ -130,8 +124,7 @@ class _TruncatedDistribution(_Distribution):
     def __init__(self, release: Release, conjugate: _Conjugate) -> None:
         super().__init__(release, conjugate)
         self._release = release
-        assert release.domain.bounds is not None
-        self._low, self._high = (float(bound) for bound in release.domain.bounds[0])
+        self._low, self._high = column_bounds(release)
 
     def joint(self, theta: Theta) -> tuple[np.ndarray, np.ndarray, int]:
         """Return mean and covariance of one record's (released features, full statistic), and how many are released."""
@@ -139,22 +132,17 @@ class _TruncatedDistribution(_Distribution):
         parts = []
         # a whole number at a bound is inside it, and not beyond it as well
         beyond = 1.0 if family.support.discrete else 0.0
-        parts_of_the_line = (
-            (-math.inf, self._low - beyond),
-            (self._low, self._high),
-            (self._high + beyond, math.inf),
-        )
-        for low, high in parts_of_the_line:
+        inside = (self._low, self._high)
+        for low, high in ((-math.inf, self._low - beyond), inside, (self._high + beyond, math.inf)):
             x, probability = nodes(family, theta, low, high)
-            features = mapped_features(self._release, np.clip(x, self._low, self._high))
-            if not clip and (low, high) != (self._low, self._high):
+            features = mapped_features(self._release, np.clip(x, *inside))
+            if not clip and (low, high) != inside:
                 features = np.zeros_like(features)
             parts.append((np.concatenate([features, family.sufficient(x)], axis=-1), probability))
-        points = np.concatenate([p for p, _ in parts], axis=1)
-        probability = np.concatenate([p for _, p in parts], axis=1)
-        mean = np.matmul(probability[:, None, :], points)[:, 0]
+        points, probability = (np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
+        mean = (probability[:, None, :] @ points)[:, 0]
         off = points - mean[:, None, :]
-        covariance = np.matmul((off * probability[:, :, None]).transpose(0, 2, 1), off)
+        covariance = (off * probability[:, :, None]).transpose(0, 2, 1) @ off
         return mean, covariance, len(family.geometry.feature_names)
 
     def complete(self, theta: Theta, sums: np.ndarray, n: float, rng: np.random.Generator) -> np.ndarray:

@@ -27,7 +27,7 @@ from discreet.inference.engines.gibbs.feature_moments import Moments, feature_mo
 from discreet.inference.engines.gibbs.marginal import log_marginal
 from discreet.inference.engines.gibbs.unconstrain import TRANSFORMS, UnconstrainingTransform
 from discreet.inference.missing_prior import MissingPrior
-from discreet.inference.record_prior import CountPrior
+from discreet.inference.record_prior import CountPrior, widened
 
 _LOG_2PI = math.log(2 * math.pi)
 # a Laplace tail this many scales out holds less than e^-60 of the mass
@@ -61,6 +61,11 @@ class Readings:
     of_features: np.ndarray
     laplace: bool
 
+    @property
+    def noise_variance(self) -> float:
+        """The variance of the noise, which is the mean of w."""
+        return 2.0 if self.laplace else 1.0
+
     @classmethod
     def of(cls, release: Release) -> Readings:
         """Read them from a release."""
@@ -69,6 +74,19 @@ class Readings:
         y = np.array([float(v) for v in release.totals.values]) / scale
         rows = release.layout.matrix / (scale * release.totals.steps)[:, None]
         return cls(y, rows[:, 0], rows[:, 1:], release.noise[0].kind == "laplace")
+
+    def moments(
+        self, mean: np.ndarray, covariance: np.ndarray, u: np.ndarray | float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and covariance of what u records add to the readings, given those of one record's features."""
+        of = self.of_features
+        spread = (of @ covariance @ of.T).transpose(1, 2, 0)
+        return (self.of_count[:, None] + of @ mean.T) * u, spread * u
+
+    def draw_variances(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw w from its prior."""
+        shape = (len(self.y), size)
+        return np.maximum(rng.exponential(2.0, shape), _LEAST_VARIANCE) if self.laplace else np.ones(shape)
 
 
 @dataclass(frozen=True)
@@ -147,12 +165,11 @@ class Target:
         self.moments: Moments = feature_moments(release)
         self.readings = Readings.of(release)
         self.n_readings = len(self.readings.y)
-        self.laplace = self.readings.laplace
         # readings that no feature enters have noise alone; up to two others have a closed or cheap marginal
-        self._spread = np.flatnonzero(np.abs(self.readings.of_features).max(axis=1) > 0)
-        self._bare = np.flatnonzero(np.abs(self.readings.of_features).max(axis=1) == 0)
+        fed = np.abs(self.readings.of_features).max(axis=1) > 0
+        self._parts = (np.flatnonzero(fed), *np.flatnonzero(~fed)[:, None])
         #: Whether the noise variances can be integrated out, so that there is no need to draw them.
-        self.collapses = not self.laplace or len(self._spread) <= 2
+        self.collapses = not self.readings.laplace or len(self._parts[0]) <= 2
         self.count = _count(question.usable, self.readings)
         self.n_records = float(question.usable.low)
         self.dim = self.transform.dim + (self.count is not None)
@@ -186,8 +203,7 @@ class Target:
         x = self.transform.sample(size, rng)
         if self.count is None:
             return x
-        v = rng.logistic(size=size)
-        return np.concatenate([x, v[:, None]], axis=1)
+        return np.column_stack([x, rng.logistic(size=size)])
 
     def place(self, x: np.ndarray) -> Place:
         """Evaluate everything that depends on the coordinates alone."""
@@ -197,9 +213,7 @@ class Target:
             log_prior = self.log_reference(x)
             if self.count is not None:
                 log_prior = log_prior + self.count.log_prior(u)
-            of = self.readings.of_features
-            expected = (self.readings.of_count[:, None] + of @ mean.T) * u
-            spread = np.matmul(np.matmul(of, covariance), of.T).transpose(1, 2, 0) * u
+            expected, spread = self.readings.moments(mean, covariance, u)
             lost = ~(
                 np.isfinite(log_prior)
                 & np.isfinite(expected).all(axis=0)
@@ -212,55 +226,38 @@ class Target:
 
     def log_likelihood(self, place: Place, w: np.ndarray, kappa: float = 1.0) -> np.ndarray:
         """Return log N(residual; 0, covariance + kappa^2 diag(w))."""
-        matrix, r = place.covariance.copy(), place.residual.copy()
-        n = self.n_readings
-        for j in range(n):
-            matrix[j, j] += kappa**2 * w[j]
-        out = np.full(r.shape[1], -0.5 * n * _LOG_2PI)
-        for j in range(n):
-            pivot = matrix[j, j]
-            out -= 0.5 * (np.log(pivot) + r[j] * r[j] / pivot)
-            if j + 1 < n:
-                ratio = matrix[j + 1 :, j] / pivot
-                r[j + 1 :] -= ratio * r[j]
-                matrix[j + 1 :, j + 1 :] -= ratio[:, None] * matrix[j, j + 1 :]
+        matrix, r = _eliminated(place.covariance, kappa**2 * w, place.residual)
+        out = np.full(r.shape[1], -0.5 * self.n_readings * _LOG_2PI)
+        for j in range(self.n_readings):
+            out -= 0.5 * (np.log(matrix[j, j]) + r[j] * r[j] / matrix[j, j])
         return out
 
-    def log_collapsed(self, place: Place, kappa: float = 1.0, *, rough: bool = False) -> np.ndarray:
-        """Return the log likelihood with the noise variances integrated out, where :attr:`collapses`."""
-        if not self.laplace:
-            return self.log_likelihood(place, np.ones_like(place.residual), kappa)
-        spread, bare = self._spread, self._bare
-        out = log_marginal(
-            place.residual[spread] / kappa,
-            place.covariance[spread[:, None], spread] / kappa**2,
-            rough=rough,
-        )
+    def log_collapsed(
+        self, place: Place, w: np.ndarray, kappa: float = 1.0, *, rough: bool = False
+    ) -> np.ndarray:
+        """Return the log likelihood, with the noise variances integrated out where :attr:`collapses`."""
+        if not (self.collapses and self.readings.laplace):
+            return self.log_likelihood(place, w, kappa)
         # blurred readings without features carry a variance of their own
-        for j in bare:
-            out += log_marginal(place.residual[[j]] / kappa, place.covariance[[[j]], [[j]]] / kappa**2)
-        return out - self.n_readings * math.log(kappa)
+        each = [
+            log_marginal(
+                place.residual[part] / kappa, place.covariance[np.ix_(part, part)] / kappa**2, rough=rough
+            )
+            for part in self._parts
+        ]
+        return np.sum(each, axis=0) - self.n_readings * math.log(kappa)
 
-    def log_rough(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density of coordinates, roughly: noise variances that stay are put at their mean."""
-        place = self.place(x)
-        if self.collapses:
-            return place.log_prior + self.log_collapsed(place, rough=True)
-        return place.log_prior + self.log_likelihood(place, np.full(place.residual.shape, 2.0))
+    def log_posterior(self, place: Place, *, rough: bool = False) -> np.ndarray:
+        """Return the log density of the coordinates; noise variances that stay are put at their mean."""
+        w = np.full(place.residual.shape, self.readings.noise_variance)
+        return place.log_prior + self.log_collapsed(place, w, rough=rough)
 
     def draw_variances(
         self, place: Place, w: np.ndarray, kappa: float, rng: np.random.Generator
     ) -> np.ndarray:
-        """Draw w given (theta, u): the noise first, then its variances given the noise."""
-        if not self.laplace:
-            return w
+        """Draw w given (theta, u), of Laplace noise: the noise first, then its variances given the noise."""
         noise = draw_noise(place, kappa**2 * w, rng)
         return laplace_variances(np.abs(noise) / kappa, rng)
-
-    def draw_prior_variances(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw w from its prior."""
-        shape = (self.n_readings, size)
-        return np.maximum(rng.exponential(2.0, shape), _LEAST_VARIANCE) if self.laplace else np.ones(shape)
 
 
 def draw_noise(place: Place, variance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -297,22 +294,26 @@ def _times_root(matrix: np.ndarray, z: np.ndarray) -> np.ndarray:
         safe = np.where(pivot > 0, pivot, 1.0)
         column = np.where(pivot > 0, rest[j:, j] / np.sqrt(safe), 0.0)
         out[j:] += column * z[j]
-        if j + 1 < len(z):
-            rest[j + 1 :, j + 1 :] -= column[1:, None] * column[None, 1:]
+        rest[j + 1 :, j + 1 :] -= column[1:, None] * column[None, 1:]
     return out
+
+
+def _eliminated(matrix: np.ndarray, diagonal: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the upper triangle of matrix + diag(diagonal), and the right side, after elimination; walkers last."""
+    a, x = matrix.copy(), right.copy()
+    for j in range(len(x)):
+        a[j, j] += diagonal[j]
+    for j in range(len(x) - 1):
+        ratio = a[j + 1 :, j] / a[j, j]
+        x[j + 1 :] -= ratio * x[j]
+        a[j + 1 :, j + 1 :] -= ratio[:, None] * a[j, j + 1 :]
+    return a, x
 
 
 def _solve(matrix: np.ndarray, diagonal: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return (matrix + diag(diagonal))^-1 right, walkers last."""
-    a, x = matrix.copy(), right.copy()
-    n = len(x)
-    for j in range(n):
-        a[j, j] += diagonal[j]
-    for j in range(n - 1):
-        ratio = a[j + 1 :, j] / a[j, j]
-        x[j + 1 :] -= ratio * x[j]
-        a[j + 1 :, j + 1 :] -= ratio[:, None] * a[j, j + 1 :]
-    for j in range(n - 1, -1, -1):
+    a, x = _eliminated(matrix, diagonal, right)
+    for j in range(len(x) - 1, -1, -1):
         x[j] = (x[j] - (a[j, j + 1 :] * x[j + 1 :]).sum(axis=0)) / a[j, j]
     return x
 
@@ -337,14 +338,10 @@ def _count(records: CountPrior, readings: Readings) -> Count | None:
     # sums that no count near that one could have (absurd readings) let it stray as far as they are off
     size = np.abs(readings.y) / np.abs(rows).max(axis=1)
     reach = _FAR * float(np.abs(combination).sum()) + 2 * float(np.maximum(size - abs(read), 0).sum()) + 1
+    anchor = min(max(read, low), high)
     if isinstance(records, MissingPrior):
-        anchor = min(max(read, low), high)
-        least, most = math.floor(anchor - reach), math.ceil(anchor + reach)
-        narrow_low, narrow_high = records.likely
-        if narrow_low <= narrow_high:
-            least, most = min(least, narrow_low), max(most, narrow_high)
+        least, most = widened(records, math.floor(anchor - reach), math.ceil(anchor + reach))
         return MissingCount.of(records, max(least, records.low) - 0.5, min(most, records.high) + 0.5)
     if records.weights is None:
-        anchor = min(max(read, low), high)
         low, high = max(low, anchor - reach), min(high, anchor + reach)
     return Count(low, high, records)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, multigammaln
 
 from discreet.priors import (
     Beta,
@@ -26,7 +26,7 @@ from discreet.priors import (
     NormalInverseWishart,
     Product,
 )
-from discreet.priors.parameters import CHARTS, ParameterPrior
+from discreet.priors.parameters import ParameterPrior
 
 _LOG_2PI = math.log(2 * math.pi)
 # Draws of a prior of tiny shape underflow; they are taken for this.
@@ -60,9 +60,8 @@ class UnconstrainingTransform(ABC):
 
 def log_gamma_draws(shape: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
     """Draw logarithms of standard gamma variables: those of small shape would underflow."""
-    shape = np.atleast_1d(np.asarray(shape, dtype=float))
     log_u = np.log1p(-rng.random((size, shape.size)))
-    return np.log(rng.standard_gamma(shape + 1, (size, shape.size))) + log_u / shape
+    return np.log(rng.standard_gamma(shape + 1, log_u.shape)) + log_u / shape
 
 
 @dataclass
@@ -74,23 +73,21 @@ class _Charted(UnconstrainingTransform):
     def __post_init__(self) -> None:
         prior = self.prior
         several = isinstance(prior, MeanDispersion)
-        self._parts = (prior.of_mean, prior.of_dispersion) if several else (prior,)
-        self.dim = len(self._parts)
+        self._product = Product(prior.of_mean, prior.of_dispersion) if several else Product(prior)
+        self.dim = self._product.dim
 
     def values(self, x: np.ndarray) -> Any:
-        found = tuple(CHARTS[type(part)].value(part, x[:, i]) for i, part in enumerate(self._parts))
+        found = self._product.values(x)
         return found[0] if self.dim == 1 else found
 
     def coordinates(self, values: Any) -> np.ndarray:
-        each = zip(self._parts, (values,) if self.dim == 1 else values, strict=True)
-        return np.stack([CHARTS[type(part)].coordinate(part, value) for part, value in each], axis=1)
+        return self._product.coordinates((values,) if self.dim == 1 else values)
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        each = [CHARTS[type(part)].log_density(part, x[:, i]) for i, part in enumerate(self._parts)]
-        return np.sum(each, axis=0)
+        return self._product.log_density_at(x)
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        return np.concatenate([_SAMPLED[type(part)](part, size, rng) for part in self._parts], axis=1)
+        return np.concatenate([_SAMPLED[type(p)](p, size, rng) for p in self._product.parts], axis=1)
 
 
 def _log_odds(prior: Beta, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -154,7 +151,7 @@ class _LogRatios(UnconstrainingTransform):
 
     @staticmethod
     def _log_shares(x: np.ndarray) -> np.ndarray:
-        full = np.concatenate([x, np.zeros((len(x), 1))], axis=1)
+        full = np.column_stack([x, np.zeros(len(x))])
         full -= full.max(axis=1, keepdims=True)
         return full - np.log(np.exp(full).sum(axis=1, keepdims=True))
 
@@ -216,25 +213,23 @@ class _LocationShape(UnconstrainingTransform):
     def log_density(self, x: np.ndarray) -> np.ndarray:
         d, prior = self._d, self.prior
         root, log_diagonal = self._factor(x)
-        log_det = 2 * log_diagonal.sum(axis=1)
+        half_log_det = log_diagonal.sum(axis=1)
         right = np.concatenate(
             [np.broadcast_to(self._scale_root, root.shape), (self._unit * x[:, :d])[:, :, None]], axis=2
         )
         solved = np.linalg.solve(root, right)
         trace = (solved[:, :, :d] ** 2).sum(axis=(1, 2))
         distance = (solved[:, :, d] ** 2).sum(axis=1)
-        halves = np.arange(d) / 2
-        log_multigamma = d * (d - 1) / 4 * math.log(math.pi) + gammaln(prior.df / 2 - halves).sum()
         constant = (
             prior.df * np.log(np.diag(self._scale_root)).sum()
             - prior.df * d / 2 * math.log(2)
-            - log_multigamma
+            - multigammaln(prior.df / 2, d)
             + d / 2 * (math.log(prior.kappa) - _LOG_2PI)
             + d * math.log(2)
             + np.log(self._unit).sum()
         )
-        density = -(prior.df + d + 2) / 2 * log_det - trace / 2 - prior.kappa * distance / 2
-        return constant + density + (d + 1) * log_diagonal.sum(axis=1)
+        density = -(prior.df + d + 2) * half_log_det - trace / 2 - prior.kappa * distance / 2
+        return constant + density + (d + 1) * half_log_det
 
     def sample(self, size: int, rng: np.random.Generator) -> np.ndarray:
         return self.coordinates(self.prior.sample(size, rng))

@@ -74,26 +74,20 @@ class State:
 
 
 class Walkers:
-    """A set of populations exploring one target; ``per_population`` is even."""
+    """A set of populations exploring one target."""
 
-    def __init__(self, target: Target, per_population: int, rng: np.random.Generator) -> None:
-        self._target, self._rng = target, rng
-        self._each = per_population
-        self._kappa = math.inf
-        self._dim = target.dim
+    def __init__(self, target: Target, rng: np.random.Generator) -> None:
+        self._target, self._rng, self._dim = target, rng, target.dim
+        self._kappa, self._moved = math.inf, 0.0
         self._kernel = self._dim <= _KERNEL_DIM
-        self._most_sweeps = _FEW_SWEEPS if _is_expensive(target) else _MOST_SWEEPS
-        self._moved = 0.0
-        # where nothing was redacted, the prior
-        self._global = target if target.face_value is None else GlobalProposals.of(target, rng)
-        size = POPULATIONS * per_population
-        x, w = target.reference(size, rng), target.draw_prior_variances(size, rng)
+        #: Whether every place takes an integral over three columns.
+        self.expensive = target.family.n_columns > 2
+        #: Walkers of a population, an even number.
+        self.each = _FEW_DIM if self._kernel else _EXPENSIVE if self.expensive else _MANY_DIM
+        self._global = GlobalProposals.of(target, rng)
+        size = POPULATIONS * self.each
+        x, w = target.reference(size, rng), target.readings.draw_variances(size, rng)
         self._state = State(x, w, target.place(x), np.zeros(size))
-
-    def _log_likelihood(self, place: Place, w: np.ndarray, kappa: float) -> np.ndarray:
-        if self._target.collapses:
-            return self._target.log_collapsed(place, kappa)
-        return self._target.log_likelihood(place, w, kappa)
 
     # -- from the prior to the posterior --------------------------------------------------------------
 
@@ -104,61 +98,55 @@ class Walkers:
         carried = state.place.log_prior - self._target.log_reference(state.x)
         carried = np.where(np.isnan(carried), -np.inf, carried)
         start = 10 * (1 + float(np.abs(state.place.residual).max()))
-        log_kappa, log_old = math.log(start), np.zeros(len(state.x))
+        log_kappa = math.log(start)
         # with many readings a step takes longer
         n_readings = self._target.n_readings
+        usual = max(_SWEEP_SECONDS * n_readings**2, _READING_SECONDS * n_readings)
         for _ in range(_MOST_ROUNDS if n_readings <= 3 else _MOST_OF_MANY):
-            if self._kappa == 1:
-                return
-            kappa, log_weights, log_old_next = self._next(log_kappa, carried, log_old)
-            self._kappa, log_kappa = kappa, math.log(kappa)
+            self._kappa, log_weights, log_new = self._next(log_kappa, carried)
+            log_kappa = math.log(self._kappa)
             chosen = self._resample(log_weights)
             state = self._state = State(
-                state.x[chosen], state.w[:, chosen], state.place.take(chosen), log_old_next[chosen]
+                state.x[chosen], state.w[:, chosen], state.place.take(chosen), log_new[chosen]
             )
-            carried = np.zeros(len(state.x))
             # copies made by resampling must part before the next step: more moves in more dimensions
             self._moved = 0.0
-            usual = max(_SWEEP_SECONDS * n_readings**2, _READING_SECONDS * n_readings)
-            for _ in range(self._most_sweeps):
-                spend(usual * self._each / (_FEW_DIM if self._kernel else _MANY_DIM))
+            for _ in range(_FEW_SWEEPS if self.expensive else _MOST_SWEEPS):
+                spend(usual * self.each / (_FEW_DIM if self._kernel else _MANY_DIM))
                 self.sweep(force_both=True)
                 if self._moved >= 0.5 + self._dim / 3:
                     break
-            state = self._state
-            log_old = state.log_likelihood
-        if self._kappa != 1:
-            raise OutOfReachError(
-                f"the totals are too far from any that a {self._target.family.name} model of these records gives: its "
-                "posterior is out of reach.",
-                hint="take another model; to compare, ignoring the noise: engine='naive'",
-            )
+            if self._kappa == 1:
+                return
+            carried = -state.log_likelihood
+        raise OutOfReachError(
+            f"the totals are too far from any that a {self._target.family.name} model of these records gives: its "
+            "posterior is out of reach.",
+            hint="take another model; to compare, ignoring the noise: engine='naive'",
+        )
 
-    def _next(
-        self, log_kappa: float, carried: np.ndarray, log_old: np.ndarray
-    ) -> tuple[float, np.ndarray, np.ndarray]:
+    def _next(self, log_kappa: float, carried: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the smallest inflation that leaves half of the walkers effective, with weights and likelihoods."""
         state = self._state
 
-        def at(kappa: float) -> tuple[np.ndarray, np.ndarray]:
-            log_new = self._log_likelihood(state.place, state.w, kappa)
-            return carried + log_new - log_old, log_new
+        def at(log_kappa: float) -> tuple[float, np.ndarray, np.ndarray]:
+            kappa = math.exp(log_kappa)
+            log_new = self._target.log_collapsed(state.place, state.w, kappa)
+            return kappa, carried + log_new, log_new
 
         low, high = 0.0, log_kappa
-        weights, log_new = at(1.0)
-        if _effective(weights) >= 0.5:
-            return 1.0, weights, log_new
+        found = at(low)
+        if _effective(found[1]) >= 0.5:
+            return found
         for _ in range(12):
             middle = (low + high) / 2
-            weights, log_new = at(math.exp(middle))
-            share = _effective(weights)
+            found = at(middle)
+            share = _effective(found[1])
             if 0.45 <= share <= 0.6:
-                return math.exp(middle), weights, log_new
+                return found
             low, high = (middle, high) if share < 0.5 else (low, middle)
         # weights that no inflation evens out come from the prior of the count, or a gap in it: take them as they are
-        middle = high
-        weights, log_new = at(math.exp(middle))
-        return math.exp(middle), weights, log_new
+        return at(high)
 
     def _resample(self, log_weights: np.ndarray) -> np.ndarray:
         """Resample systematically, all populations together; return the chosen walkers in random order."""
@@ -177,8 +165,7 @@ class Walkers:
         if not self._target.collapses:
             state.w = self._target.draw_variances(state.place, state.w, self._kappa, rng)
             state.log_likelihood = self._target.log_likelihood(state.place, state.w, self._kappa)
-        half = self._each // 2
-        grid = np.arange(POPULATIONS * self._each).reshape(POPULATIONS, 2, half)
+        grid = np.arange(POPULATIONS * self.each).reshape(POPULATIONS, 2, -1)
         for side in (0, 1):
             movers, others = grid[:, side], grid[:, 1 - side]
             self._independence(movers, others)
@@ -190,12 +177,12 @@ class Walkers:
         p, half = movers.shape
         first = rng.integers(0, half, (p, half))
         second = (first + rng.integers(1, half, (p, half))) % half
-        step = np.take_along_axis(others, first, 1), np.take_along_axis(others, second, 1)
+        step = x[np.take_along_axis(others, first, 1)] - x[np.take_along_axis(others, second, 1)]
         length = 2.38 / math.sqrt(2 * self._dim) * rng.uniform(0.5, 1.1, (p, half, 1))
         length = np.where(rng.random((p, half, 1)) < 0.1, 1.0, length)
         jitter = 1e-3 * rng.standard_normal((p, half, self._dim))
         spread = x[others].std(axis=1, keepdims=True)
-        proposal = x[movers] + length * (x[step[0]] - x[step[1]]) + jitter * spread
+        proposal = x[movers] + length * step + jitter * spread
         self._accept(movers, proposal, np.zeros(movers.size))
 
     def _independence(self, movers: np.ndarray, others: np.ndarray) -> None:
@@ -209,16 +196,14 @@ class Walkers:
         variances = np.einsum("pii->pi", covariance)
         covariance += np.eye(self._dim) * (1e-6 * variances + 1e-300)[:, :, None]
         root = np.linalg.cholesky(covariance)
-        n_centers = min(_CENTERS, half) if self._kernel else 1
+        centers, width = center, 1.0
         if self._kernel:
-            centers = cloud[:, :n_centers]
-            width = 1.06 * n_centers ** (-1 / (self._dim + 4))
-        else:
-            centers, width = center, 1.0
+            centers = cloud[:, :_CENTERS]
+            width = 1.06 * centers.shape[1] ** (-1 / (self._dim + 4))
         # Student kernels of 5 degrees of freedom: lighter ones would leave walkers of the tails behind
         stretch = np.sqrt(5 / rng.chisquare(5, (p, half, 1)))
         z = rng.standard_normal((p, half, self._dim)) * stretch * width
-        pick = rng.integers(0, n_centers, (p, half))
+        pick = rng.integers(0, centers.shape[1], (p, half))
         proposal = np.take_along_axis(centers, pick[:, :, None], axis=1) + z @ root.transpose(0, 2, 1)
         far = rng.random((p, half)) < _GLOBAL_SHARE
         proposal[far] = self._global.reference(int(far.sum()), rng)
@@ -234,7 +219,7 @@ class Walkers:
         state, at = self._state, movers.ravel()
         x = proposal.reshape(-1, self._dim)
         place = self._target.place(x)
-        log_l = self._log_likelihood(place, state.w[:, at], self._kappa)
+        log_l = self._target.log_collapsed(place, state.w[:, at], self._kappa)
         old = state.place.log_prior[at] + state.log_likelihood[at]
         log_ratio = log_ratio + place.log_prior + log_l - old
         # nan only where both the old and the new density are zero: then any move is as good
@@ -258,11 +243,6 @@ class Walkers:
                 self.sweep()
             out[step] = self._state.x
         return out
-
-
-def _is_expensive(target: Target) -> bool:
-    """Whether every place takes an integral over three columns."""
-    return target.family.n_columns > 2
 
 
 def _effective(log_weights: np.ndarray) -> float:
@@ -316,21 +296,19 @@ def sample(
     -------
     The draws, and a warning if the populations still disagree after the longest warm-up.
     """
-    expensive = _is_expensive(target)
-    each = _FEW_DIM if target.dim <= _KERNEL_DIM else _EXPENSIVE if expensive else _MANY_DIM
-    total = POPULATIONS * each
-    walkers = Walkers(target, each, rng)
+    walkers = Walkers(target, rng)
     walkers.arrive()
+    total, expensive = POPULATIONS * walkers.each, walkers.expensive
     thin, warnings = 1, ()
     half, worst, a_sweep = np.empty(0), 1.0, 0.0
     for attempt in range(_FEW_ATTEMPTS if expensive else _ATTEMPTS):
-        before = left() if expensive else 0.0
+        before = left()
         pilot = walkers.run(_PILOT * 2**attempt)
-        a_sweep = (before - left()) / len(pilot) if expensive else 0.0
+        a_sweep = (before - left()) / len(pilot)
         half = pilot[len(pilot) // 2 :]
         worst = float(nested_r_hat(half).max())
         # means of fewer walkers differ by more
-        if worst <= 1 + (R_HAT_LIMIT - 1) * (_MANY_DIM / each if expensive else 1.0):
+        if worst <= 1 + (R_HAT_LIMIT - 1) * (_MANY_DIM / walkers.each if expensive else 1.0):
             break
     else:
         warnings = (
@@ -349,10 +327,8 @@ def sample(
     if expensive and a_sweep:
         thin = max(1, min(thin, int(_LAST_SECONDS / (steps * a_sweep))))
     draws = walkers.run(steps, thin)
-    order = []
-    for chain in range(chains):
-        # evenly spaced walkers of the chain's own block
-        needed = math.ceil(per_chain / steps)
-        mine = chain * total // chains + (np.arange(needed) * owned) // needed
-        order.append(draws[:, mine % total].transpose(1, 0, 2).reshape(-1, target.dim)[:per_chain])
-    return np.concatenate(order), warnings
+    # evenly spaced walkers of each chain's own block
+    needed = math.ceil(per_chain / steps)
+    mine = np.arange(chains)[:, None] * total // chains + np.arange(needed) * owned // needed
+    order = draws[:, mine % total].transpose(1, 2, 0, 3).reshape(chains, -1, target.dim)
+    return order[:, :per_chain].reshape(-1, target.dim), warnings

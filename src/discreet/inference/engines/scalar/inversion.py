@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.engine import spend
-from discreet.inference.engines.scalar.series_kernels import SumReading, SumWindow
+from discreet.inference.engines.scalar.series_kernels import Block, SumReading, SumWindow
 from discreet.inference.engines.scalar.transforms import RecordTransform
 
 # Frequencies come in chunks that grow, until what is left cannot matter.
@@ -32,7 +32,7 @@ class Inversion:
     """
 
     reading: SumReading
-    block: tuple[int, int]
+    block: Block
     tilt: np.ndarray
     scale: np.ndarray
     slack: np.ndarray
@@ -56,9 +56,9 @@ class Inversion:
         top, highest = _top_frequency(records, window)
         first, last = 0, _FIRST_CHUNK
         while True:
-            term = self._terms(records, window, rows, first, last, None)
+            term = self._terms(records, window, rows, first, last)
             if without is not None:
-                term = term - self._terms(without, window, rows, first, last, None)
+                term = term - self._terms(without, window, rows, first, last)
             k = np.arange(first, last)
             term *= np.where(k == 0, 1.0, 2.0) * (k <= top[rows, None])
             large = np.abs(term)
@@ -96,7 +96,7 @@ class Inversion:
         rows: np.ndarray,
         first: int,
         last: int,
-        down: np.ndarray | None,
+        down: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return terms first, ..., last - 1 for some parameter values, counted from 0 or downward from ``down``."""
         spend(rows.size * (last - first) * (_TERM_SECONDS + _NODE_SECONDS * records.nodes))

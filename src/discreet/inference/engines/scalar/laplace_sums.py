@@ -12,12 +12,13 @@ from discreet.inference.engines.scalar.log_linear import Pieces
 from discreet.inference.engines.scalar.series import flat_sum, power_sum, table_sum
 from discreet.inference.engines.scalar.series_kernels import (
     DEPTH,
+    Block,
     SumReading,
     SumWindow,
     gap,
     likely_range,
 )
-from discreet.inference.record_prior import CountPrior, RecordPrior, closest
+from discreet.inference.record_prior import CountPrior, RecordPrior, capped, closest, widened
 
 # Numbers of records that are summed one by one.
 _MOST_TABLED = 4096
@@ -36,15 +37,11 @@ class LaplaceSum(SumReading):
     count: float | None
     count_beta: float
 
-    @property
-    def most_tilt(self) -> float:
-        return self.beta
-
-    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
+    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> Block:
         if self.count is None:
             return self.n, self.n
         center = int(np.clip(round(self.count), 0, self.n))
-        return likely_range(center, self.count_beta * np.ones_like(log_x), self.count_beta, log_x, 0, self.n)
+        return likely_range(center, self.count_beta, self.count_beta, log_x, 0, self.n)
 
     def all_records(self, low: int, high: int) -> bool:
         return self.count is None or (low == 0 and high == self.n)
@@ -76,7 +73,7 @@ class LaplaceSum(SumReading):
         return np.log(self._series(log_x, -height, 0, self.n)) + height
 
     def coefficients(
-        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: SumWindow
+        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: Block, window: SumWindow
     ) -> np.ndarray:
         kernel = self._side(s, window, right=True) + self._side(-s, window, right=False)
         return kernel * self._series(log_x, log_c, *block)
@@ -88,13 +85,13 @@ class LaplaceSum(SumReading):
         ends = np.exp(-rate * first) - np.exp(-rate * last[:, None])
         return ends * window.inverse(rate)
 
-    def distance(self, block: tuple[int, int]) -> float:
+    def distance(self, block: Block) -> float:
         return 0.0 if self.count is None else gap(self.count, block)
 
-    def clearance(self, block: tuple[int, int]) -> float:
+    def clearance(self, block: Block) -> float:
         return 0.0
 
-    def one_sided(self, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int]) -> np.ndarray:
+    def one_sided(self, log_x: np.ndarray, log_c: np.ndarray, block: Block) -> np.ndarray:
         return self._series(log_x, log_c, *block)
 
 
@@ -106,34 +103,23 @@ class LaplaceCounted(LaplaceSum):
     which changes it by less than a thousandth.
     """
 
+    count: float
     prior: CountPrior
 
     @cached_property
-    def _count(self) -> float:
-        assert self.count is not None
-        return self.count
-
-    @cached_property
     def _pieces(self) -> Pieces:
-        return Pieces.of(self.prior, self._cuts, _FINE)
+        return Pieces.of(self.prior, [floor(self.count) + 1], _FINE)
 
     @cached_property
     def _rough(self) -> Pieces:
-        return Pieces.of(self.prior, self._cuts, _ROUGH)
+        return Pieces.of(self.prior, [floor(self.count) + 1], _ROUGH)
 
-    @property
-    def _cuts(self) -> list[int]:
-        return [floor(self._count) + 1]
-
-    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
-        center, prior = closest(self.prior, self._count), self.prior
-        beta = self.count_beta * np.ones_like(log_x)
-        low, high = likely_range(center, beta, self.count_beta, log_x, prior.low, prior.high)
-        narrow_low, narrow_high = prior.likely
-        if narrow_low <= narrow_high:
-            low, high = min(low, narrow_low), max(high, narrow_high)
+    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> Block:
+        center, prior = closest(self.prior, self.count), self.prior
+        found = likely_range(center, self.count_beta, self.count_beta, log_x, prior.low, prior.high)
+        low, high = widened(prior, *found)
         # none missing may have far more weight than any other number
-        if (self.n - self._count) * self.count_beta < DEPTH + log(self.n + 1):
+        if (self.n - self.count) * self.count_beta < DEPTH + log(self.n + 1):
             high = max(high, prior.nearest(self.n, above=False) or 0)
         return low, high
 
@@ -142,9 +128,9 @@ class LaplaceCounted(LaplaceSum):
 
     def _series(self, log_x: np.ndarray, log_c: np.ndarray | float, low: int, high: int) -> np.ndarray:
         if high - low >= _MOST_TABLED:
-            return self._pieces.sum(log_x, log_c, low, high, (self._count, self.count_beta))
+            return self._pieces.sum(log_x, log_c, low, high, (self.count, self.count_beta))
         u = np.arange(low, high + 1)
-        log_weights = self.prior.log_mass(u) - self.count_beta * np.abs(u - self._count)
+        log_weights = self.prior.log_mass(u) - self.count_beta * np.abs(u - self.count)
         return table_sum(log_x, log_c, low, log_weights)
 
     def log_total(self, log_x: np.ndarray, tilt: np.ndarray) -> np.ndarray:
@@ -153,9 +139,9 @@ class LaplaceCounted(LaplaceSum):
         log_weights = np.concatenate(
             [rough.log_first, rough.log_first + rough.slope * (rough.last - rough.first)]
         )
-        terms = log_weights - self.count_beta * np.abs(u - self._count)
+        terms = log_weights - self.count_beta * np.abs(u - self.count)
         height = np.max(terms + u * log_x[..., None], axis=-1)
-        total = rough.sum(log_x, -height, self.prior.low, u.max(), (self._count, self.count_beta))
+        total = rough.sum(log_x, -height, self.prior.low, u.max(), (self.count, self.count_beta))
         return np.log(np.maximum(total, 1e-300)) + height
 
 
@@ -172,18 +158,14 @@ class LaplaceCells(SumReading):
     beta: float
     prior: RecordPrior
 
-    @property
-    def most_tilt(self) -> float:
-        return self.beta
-
-    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
+    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> Block:
         center = closest(self.prior, self.total)
         low, high = likely_range(
             center, self.beta - np.abs(tilt), self.beta, log_x, self.prior.low, self.prior.high
         )
         # a sum beyond the total speaks for more records
         beyond = ceil(max(0.0, abs(self.y) - max(self.total, 0.0)))
-        return low, high + beyond if self.prior.high is None else min(high + beyond, self.prior.high)
+        return low, capped(self.prior, high + beyond)
 
     def all_records(self, low: int, high: int) -> bool:
         return low <= self.prior.low and self.prior.high is not None and high >= self.prior.high
@@ -193,16 +175,13 @@ class LaplaceCells(SumReading):
         turn = floor(self.total)
         most = min(most, abs(self.total) + high + 1)
         inner_low, inner_high = ceil(self.total - most), floor(self.total + most)
-        pieces = []
-        for a, b, slope in (
+        pieces = [
             (low, min(high, inner_low - 1), 0),
             (max(low, inner_low), min(high, turn), -1),
             (max(low, turn + 1), min(high, inner_high), 1),
             (max(low, inner_high + 1), high, 0),
-        ):
-            if a <= b:
-                pieces.append((a, b, slope))
-        return pieces
+        ]
+        return [piece for piece in pieces if piece[0] <= piece[1]]
 
     def log_total(self, log_x: np.ndarray, tilt: np.ndarray) -> np.ndarray:
         # tilting S by exp(-tilt x) flattens what the kernel says of u: exp(-(beta - |tilt|) |u - total|)
@@ -220,7 +199,7 @@ class LaplaceCells(SumReading):
         return np.where(endless, np.inf, np.log(np.maximum(total, 1e-300)) + height + shift)
 
     def coefficients(
-        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: SumWindow
+        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: Block, window: SumWindow
     ) -> np.ndarray:
         # at s = 0 and s = +-beta the formula has singularities that cancel: there, its mean over a circle
         nearest = np.min([np.abs(s), np.abs(s - self.beta), np.abs(s + self.beta)], axis=0)
@@ -237,7 +216,7 @@ class LaplaceCells(SumReading):
         return value
 
     def _formula(
-        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: SumWindow
+        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: Block, window: SumWindow
     ) -> np.ndarray:
         beta, origin = self.beta, self._origin
         # numbers of records are counted from near the reading, where there may be billions of them
@@ -270,13 +249,13 @@ class LaplaceCells(SumReading):
             total -= edge * self._sum(log_x, log_c - slowest, a, b)
         return total
 
-    def distance(self, block: tuple[int, int]) -> float:
+    def distance(self, block: Block) -> float:
         return gap(self.total, block)
 
-    def clearance(self, block: tuple[int, int]) -> float:
+    def clearance(self, block: Block) -> float:
         return max(abs(u - self.total) for u in block)
 
-    def one_sided(self, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int]) -> np.ndarray:
+    def one_sided(self, log_x: np.ndarray, log_c: np.ndarray, block: Block) -> np.ndarray:
         return self._sum(log_x, log_c + self._origin * log_x, *block)
 
     @property

@@ -81,33 +81,43 @@ def line_density(
     ``log_density`` takes points and how many times the usual error it may make at each. Every local maximum that is
     seen is kept; a density with several modes is as good as any other.
     """
+
+    def asked(at: np.ndarray, depth: np.ndarray | float) -> np.ndarray:
+        """Ask for the log density, so far below the peak; what is no number, or minus infinity, is something low."""
+        found = log_density(at, _slack(np.broadcast_to(depth, at.shape)))
+        return np.where(np.isfinite(found), found, -1e15)
+
     t = np.linspace(low, high, _FIRST)
-    y = _finite(log_density(t, _slack(np.full(t.size, np.inf))))
-    t, y = _extended(log_density, t, y, lowest, highest)
+    t, y = _extended(asked, t, asked(t, np.inf), lowest, highest)
     sketched, checked = np.ones(t.size, dtype=bool), np.zeros(t.size - 1, dtype=bool)
     for _ in range(_MOST_ROUNDS):
         intervals, judged = _wanted(t, y, checked)
         # sketches only serve to find where the density may lie: there, they are replaced
         again = sketched & _ends(intervals)
         if again.any():
-            y[again] = _finite(log_density(t[again], _slack(y.max() - y[again])))
+            y[again] = asked(t[again], y.max() - y[again])
             sketched &= ~again
             continue
         if not intervals.any():
             break
         share = _HALF if judged else _QUARTERS
-        new = (t[:-1][intervals][:, None] + np.diff(t)[intervals][:, None] * share).ravel()
+        inside = np.repeat(np.flatnonzero(intervals), share.size)
+        width = np.diff(t)[inside]
+        new = t[inside] + width * np.tile(share, intervals.sum())
         if t.size + new.size > _MOST_POINTS:
             raise OutOfReachError("the posterior is too rough to integrate.")
         predicted = curve(t, y)(new)
-        value = _finite(log_density(new, _slack(y.max() - predicted)))
+        value = asked(new, y.max() - predicted)
         weight = np.exp(np.minimum(np.maximum(value, predicted) - max(y.max(), value.max()), 0.0))
         error = np.abs(np.expm1(np.clip(predicted - value, -50, 50))) * weight
         # narrow intervals may err by more: what counts is how much mass is misplaced
         extent = np.trapezoid(np.exp(y - y.max()), t)
-        breadth = np.repeat(np.diff(t)[intervals], share.size) / extent
-        fine = (error * np.minimum(breadth / _NARROW, 1.0) < _ACCURACY) & judged
-        t, y, sketched, checked = _merged(t, y, sketched, checked, new, value, fine)
+        fine = (error * np.minimum(width / extent / _NARROW, 1.0) < _ACCURACY) & judged
+        # both halves of an interval inherit the verdict on its middle
+        checked[inside[fine]] = True
+        checked = np.insert(checked, inside, checked[inside])
+        t, y = np.insert(t, inside + 1, new), np.insert(y, inside + 1, value)
+        sketched = np.insert(sketched, inside + 1, False)
     peak = y.max()
     kept = np.flatnonzero(y > peak - _DEPTH)
     first, last = max(kept[0] - 1, 0), min(kept[-1] + 1, t.size - 1)
@@ -141,13 +151,8 @@ def curve(t: np.ndarray, y: np.ndarray) -> CubicHermiteSpline:
     return CubicHermiteSpline(t, y, slope.sum(axis=1))
 
 
-def _finite(y: np.ndarray) -> np.ndarray:
-    """Replace what is not a number, or minus infinity, by something low: there is no density there."""
-    return np.where(np.isfinite(y), y, -1e15)
-
-
 def _extended(
-    log_density: LogDensity,
+    asked: Callable[[np.ndarray, float], np.ndarray],
     t: np.ndarray,
     y: np.ndarray,
     lowest: float,
@@ -167,12 +172,8 @@ def _extended(
         )
         new = np.setdiff1d(new, t)
         step *= 2
-        t, y = (
-            np.concatenate([t, new]),
-            np.concatenate([y, _finite(log_density(new, _slack(np.full(new.size, np.inf))))]),
-        )
-        order = np.argsort(t)
-        t, y = t[order], y[order]
+        place = np.searchsorted(t, new)
+        t, y = np.insert(t, place, new), np.insert(y, place, asked(new, np.inf))
     return t, y
 
 
@@ -202,9 +203,9 @@ def _bounds(t: np.ndarray, y: np.ndarray) -> np.ndarray:
 
     Lines through the neighboring intervals lie above it; their intersection bounds a maximum hidden between two points.
     """
-    slope = np.diff(y) / np.diff(t)
-    before, after = np.concatenate([[np.inf], slope[:-1]]), np.concatenate([slope[1:], [-np.inf]])
     width, rise = np.diff(t), np.diff(y)
+    slope = rise / width
+    before, after = np.concatenate([[np.inf], slope[:-1]]), np.concatenate([slope[1:], [-np.inf]])
     # where both lines meet, as a distance from the left point; a missing neighbor bounds nothing
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         meet = np.clip((rise - after * width) / (before - after), 0.0, width)
@@ -212,26 +213,3 @@ def _bounds(t: np.ndarray, y: np.ndarray) -> np.ndarray:
         left = np.where(np.isinf(before), np.inf, y[:-1] + before * meet)
         right = np.where(np.isinf(after), np.inf, y[1:] - after * (width - meet))
     return np.where(before > after, np.minimum(left, right), np.maximum(y[1:], y[:-1]))
-
-
-def _merged(
-    t: np.ndarray,
-    y: np.ndarray,
-    sketched: np.ndarray,
-    checked: np.ndarray,
-    new: np.ndarray,
-    value: np.ndarray,
-    fine: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return points, values, which of them are sketches, and which intervals are known to be reproduced."""
-    place = np.searchsorted(t, new) - 1
-    # both halves of an interval inherit the verdict on its middle
-    passed = checked.copy()
-    passed[place[fine]] = True
-    all_t = np.concatenate([t, new])
-    order = np.argsort(all_t, kind="stable")
-    all_t = all_t[order]
-    parent = np.clip(np.searchsorted(t, (all_t[1:] + all_t[:-1]) / 2) - 1, 0, t.size - 2)
-    all_y = np.concatenate([y, value])[order]
-    all_sketched = np.concatenate([sketched, np.zeros(new.size, dtype=bool)])[order]
-    return all_t, all_y, all_sketched, passed[parent]

@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.errors import OutOfReachError
 from discreet.inference.engines.scalar.series import table_sum
-from discreet.inference.engines.scalar.series_kernels import DEPTH, SumReading, SumWindow
-from discreet.inference.record_prior import CountPrior, closest
+from discreet.inference.engines.scalar.series_kernels import DEPTH, Block, SumReading, SumWindow
+from discreet.inference.record_prior import CountPrior, capped, closest, widened
 
 # Numbers of records in a table of weights, and how many of them stand for all where precision is no matter.
 _MOST_RECORDS, _SAMPLE = 50_000, 128
@@ -24,15 +24,12 @@ class NormalSum(SumReading):
     sigma: float
     low: int
     log_weights: np.ndarray
-
-    @property
-    def most_tilt(self) -> float:
-        return np.inf
+    beta = np.inf
 
     def reach(self) -> float:
         return self.sigma * float(np.sqrt(2 * DEPTH))
 
-    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
+    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> Block:
         return self.low, self.low + self.log_weights.size - 1
 
     def all_records(self, low: int, high: int) -> bool:
@@ -58,7 +55,7 @@ class NormalSum(SumReading):
         return (tilt * self.sigma) ** 2 / 2
 
     def coefficients(
-        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: SumWindow
+        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: Block, window: SumWindow
     ) -> np.ndarray:
         log_c = log_c + (s * self.sigma) ** 2 / 2 + np.log(self.sigma * np.sqrt(2 * np.pi))
         smooth = self._series(log_x, log_c, *block)
@@ -69,7 +66,7 @@ class NormalSum(SumReading):
         center = np.round(-np.real(s[:, :1, None]) * self.sigma**2 / window.step)
         x = window.first_right + window.step * (center + np.arange(-n, n + 1))
         log_point = -s[..., None] * x - x**2 / (2 * self.sigma**2)
-        integral = (s * self.sigma) ** 2 / 2 + np.log(self.sigma * np.sqrt(2 * np.pi))
+        integral = self.log_noise_transform(s) + np.log(self.sigma * np.sqrt(2 * np.pi))
         return smooth * window.step * np.exp(log_point - integral[..., None]).sum(axis=-1)
 
 
@@ -80,11 +77,8 @@ def normal_counted(y: float, sigma: float, count: float, count_sigma: float, pri
     reach = count_sigma * np.sqrt(2 * DEPTH)
     # sums beyond the count speak for more records than it: leave room for that
     reach = reach + max(0.0, abs(y) - max(count, 0.0))
-    low, high = max(prior.low, floor(center - reach)), ceil(center + reach)
-    high = high if prior.high is None else min(high, prior.high)
-    narrow_low, narrow_high = prior.likely
-    if narrow_low <= narrow_high:
-        low, high = min(low, narrow_low), max(high, narrow_high)
+    low, high = max(prior.low, floor(center - reach)), capped(prior, ceil(center + reach))
+    low, high = widened(prior, low, high)
     if high - low > _MOST_RECORDS:
         raise OutOfReachError(
             f"the exact engine sums over at most {_MOST_RECORDS:,} numbers of records, and these readings leave more."

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -13,7 +15,7 @@ from discreet.artifact import Release
 from discreet.families import Exponential, Geometric, Laplace
 from discreet.families.base import Family, Theta
 from discreet.families.normal import NormalKnownMean, NormalKnownVariance
-from discreet.inference.engines.scalar.quadrature import nodes, upper_tail
+from discreet.inference.engines.scalar.quadrature import LogDensity, nodes, upper_tail
 from discreet.inference.engines.scalar.transforms import (
     ExponentialRecords,
     GeometricRecords,
@@ -81,12 +83,12 @@ class RecordDistribution:
         measured = np.asarray(self.family.measure(np.asarray(x, dtype=float)))
         return np.clip((measured - self.shift) / self.half, -1.0, 1.0)
 
-    def distances(self, center: float) -> list[tuple[float, float]]:
+    def distances(self, center: float) -> tuple[tuple[float, float], ...]:
         """Return the distances from ``center`` of values inside the bounds: one arm, or two if it is inside."""
         if self.low < center < self.high:
-            return [(0.0, center - self.low), (0.0, self.high - center)]
-        ends = sorted((abs(self.low - center), abs(self.high - center)))
-        return [(ends[0], ends[1])]
+            return (0.0, center - self.low), (0.0, self.high - center)
+        near, far = sorted((abs(self.low - center), abs(self.high - center)))
+        return ((near, far),)
 
     def gone(self, below: np.ndarray, above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where records outside the bounds go, and how likely each is."""
@@ -97,27 +99,17 @@ class RecordDistribution:
             return ends, np.stack([below, above], axis=1)
         return np.zeros(1), (below + above)[:, None]
 
-    def _density(self, theta: Theta) -> Callable[[np.ndarray], np.ndarray]:
-        eta = np.asarray(self.family.natural(theta), dtype=float)
-        log_a = np.asarray(self.family.log_partition(eta))
-
-        def log_density(x: np.ndarray) -> np.ndarray:
-            flat = x.ravel()
-            # far out a statistic may overflow, where the density is nothing
-            with np.errstate(over="ignore", invalid="ignore"):
-                t = self.family.sufficient(flat)[:, 0].reshape(x.shape)
-                log_h = self.family.log_base_measure(flat).reshape(x.shape)
-                value = log_h + eta * t - log_a[:, None]
-            return np.where(np.isnan(value), -np.inf, value)
-
-        return log_density
+    def closed_form(
+        self, kind: Callable[..., RecordTransform], below: np.ndarray, above: np.ndarray, *own: Any
+    ) -> RecordTransform:
+        """Return the transform of a kind, given the probabilities of either side of the bounds and what is its own."""
+        return kind(*self.gone(below, above), self.shift, self.half, *own)
 
     def _counts(self, theta: Theta) -> RecordTransform:
-        log_density = self._density(theta)
-        size = next(iter(theta.values())).shape[0]
+        size = len(next(iter(theta.values())))
 
         def masses(x: np.ndarray) -> np.ndarray:
-            return np.exp(log_density(np.broadcast_to(x, (size, x.size))))
+            return np.exp(self.family.log_densities(np.broadcast_to(x, (size, x.size)), theta))
 
         x = np.arange(self.low, self.high + 1)
         inside = masses(x)
@@ -129,9 +121,7 @@ class RecordDistribution:
         z = np.broadcast_to(self.z(x[kept]), (size, int(kept.sum())))
         return NodeRecords(*self.gone(below, above), z, inside[:, kept], exact=True)
 
-    def _tail(
-        self, log_density: Callable[[np.ndarray], np.ndarray], start: float, end: float, size: int
-    ) -> np.ndarray:
+    def _tail(self, log_density: LogDensity, start: float, end: float, size: int) -> np.ndarray:
         """Return the mass from ``start`` up to ``end``."""
         if end <= start:
             return np.zeros(size)
@@ -157,12 +147,9 @@ class RecordDistribution:
         return [low, float((a + b) / 2), high]
 
     def _smooth(self, theta: Theta) -> RecordTransform:
-        log_density = self._density(theta)
-        size = next(iter(theta.values())).shape[0]
-        arms = [
-            nodes(log_density, a, b, size, oscillating=self.few)
-            for a, b in zip(self._turns[:-1], self._turns[1:], strict=True)
-        ]
+        log_density = partial(self.family.log_densities, theta=theta)
+        size = len(next(iter(theta.values())))
+        arms = [nodes(log_density, a, b, size, oscillating=self.few) for a, b in pairwise(self._turns)]
         x, inside = (np.concatenate(part, axis=1) for part in zip(*arms, strict=True))
         support = self.family.support
         below = self._tail(lambda v: log_density(-v), -self.low, -support.low, size)
@@ -176,57 +163,43 @@ class RecordDistribution:
 
 
 def _exponential(distribution: RecordDistribution, theta: Theta) -> RecordTransform:
-    rate = np.asarray(theta["rate"], dtype=float)
-    gone = distribution.gone(-np.expm1(-rate * distribution.low), np.exp(-rate * distribution.high))
-    return ExponentialRecords(
-        *gone, rate, ((distribution.low, distribution.high, 1.0),), distribution.shift, distribution.half
-    )
+    rate, low, high = theta["rate"], distribution.low, distribution.high
+    below, above = -np.expm1(-rate * low), np.exp(-rate * high)
+    return distribution.closed_form(ExponentialRecords, below, above, rate, ((low, high, 1.0),))
 
 
 def _laplace(distribution: RecordDistribution, theta: Theta) -> RecordTransform:
-    rate = np.asarray(theta["rate"], dtype=float)
+    rate = theta["rate"]
     center = distribution.family.require(Laplace, "distances from a known location are needed").location
 
     def beyond(distance: float) -> np.ndarray:
         """Probability of lying further than a signed distance, in one direction."""
-        return np.where(
-            distance >= 0, np.exp(-rate * abs(distance)) / 2, 1 - np.exp(-rate * abs(distance)) / 2
-        )
+        tail = np.exp(-rate * abs(distance)) / 2
+        return tail if distance >= 0 else 1 - tail
 
-    gone = distribution.gone(beyond(center - distribution.low), beyond(distribution.high - center))
+    below, above = beyond(center - distribution.low), beyond(distribution.high - center)
     arms = tuple((start, stop, 0.5) for start, stop in distribution.distances(center))
-    return ExponentialRecords(*gone, rate, arms, distribution.shift, distribution.half)
+    return distribution.closed_form(ExponentialRecords, below, above, rate, arms)
 
 
 def _normal(distribution: RecordDistribution, theta: Theta) -> RecordTransform:
-    mean = np.asarray(theta["mean"], dtype=float)
+    mean, low, high = theta["mean"], distribution.low, distribution.high
     sd = distribution.family.require(NormalKnownVariance, "a known variance is needed").variance ** 0.5
-    gone = distribution.gone(ndtr((distribution.low - mean) / sd), ndtr((mean - distribution.high) / sd))
-    return NormalRecords(
-        *gone, mean, sd, distribution.low, distribution.high, distribution.shift, distribution.half
-    )
+    below, above = ndtr((low - mean) / sd), ndtr((mean - high) / sd)
+    return distribution.closed_form(NormalRecords, below, above, mean, sd, low, high)
 
 
 def _square(distribution: RecordDistribution, theta: Theta) -> RecordTransform:
-    variance = np.asarray(theta["variance"], dtype=float)
+    variance = theta["variance"]
     mean, sd = distribution.family.require(NormalKnownMean, "a known mean is needed").mean, np.sqrt(variance)
-    gone = distribution.gone(ndtr((distribution.low - mean) / sd), ndtr((mean - distribution.high) / sd))
-    return SquareRecords(
-        *gone, variance, tuple(distribution.distances(mean)), distribution.shift, distribution.half
-    )
+    below, above = ndtr((distribution.low - mean) / sd), ndtr((mean - distribution.high) / sd)
+    return distribution.closed_form(SquareRecords, below, above, variance, distribution.distances(mean))
 
 
 def _geometric(distribution: RecordDistribution, theta: Theta) -> RecordTransform:
-    p = np.asarray(theta["p"], dtype=float)
-    below, above = -np.expm1(distribution.low * np.log1p(-p)), np.exp((distribution.high + 1) * np.log1p(-p))
-    return GeometricRecords(
-        *distribution.gone(below, above),
-        p,
-        distribution.low,
-        distribution.high,
-        distribution.shift,
-        distribution.half,
-    )
+    p, low, high = theta["p"], distribution.low, distribution.high
+    below, above = -np.expm1(low * np.log1p(-p)), np.exp((high + 1) * np.log1p(-p))
+    return distribution.closed_form(GeometricRecords, below, above, p, low, high)
 
 
 # Subclasses may change the density, so only these very types.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import RecordPrior, capped
 
 # Closer to x = 1 than this, 1 - x is computed without cancellation, which takes longer.
 _NEAR = 1e-3
@@ -81,8 +81,7 @@ def power_sum(
     records: RecordPrior, log_x: np.ndarray, log_c: np.ndarray | float, low: int, high: int, origin: int = 0
 ) -> np.ndarray:
     """Return c times the sum over u = low, ..., high of x^(u - origin) and the prior on u, elementwise."""
-    low = max(low, records.low)
-    high = high if records.high is None else min(high, records.high)
+    low, high = max(low, records.low), capped(records, high)
     if high < low:
         return np.zeros(log_x.shape, dtype=log_x.dtype)
     if records.weights is None:

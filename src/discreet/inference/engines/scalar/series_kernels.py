@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil
 from typing import ClassVar
 
@@ -18,6 +19,9 @@ import numpy as np
 DEPTH = 27.0
 # The first block of small numbers of records, and how much longer each next one is.
 _FIRST_BLOCK, _GROWTH = 16, 4
+
+#: The first and the last of consecutive numbers of records.
+Block = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -60,25 +64,22 @@ class SumReading(ABC):
     """The likelihood of (u, S), with S seen at ``y``."""
 
     y: float
+    #: How fast the kernel falls, which is the largest tilt for which it stays bounded; infinite for normal noise.
+    beta: float
     #: Whether all parameter values must share one window, because what is read of u depends on it.
     shares_window: ClassVar[bool] = False
 
     @property
-    @abstractmethod
-    def most_tilt(self) -> float:
-        """Largest tilt for which the kernel stays bounded; infinite for normal noise."""
-
-    @property
     def kinked(self) -> bool:
         """Whether the kernel has a kink, so that its transform decays slowly."""
-        return np.isfinite(self.most_tilt)
+        return np.isfinite(self.beta)
 
     def reach(self) -> float:
         """Return how far beyond the sums a window must extend."""
         return 0.0
 
     @abstractmethod
-    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> tuple[int, int]:
+    def records(self, tilt: np.ndarray, log_x: np.ndarray) -> Block:
         """Return the range of u that matters, if S is tilted and each record multiplies the likelihood by x."""
 
     @abstractmethod
@@ -91,19 +92,19 @@ class SumReading(ABC):
 
     @abstractmethod
     def coefficients(
-        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int], window: SumWindow
+        self, s: np.ndarray, log_x: np.ndarray, log_c: np.ndarray, block: Block, window: SumWindow
     ) -> np.ndarray:
         """Return c times the sum over the block of x^u and the kernel's coefficient at s, times the window's length."""
 
-    def distance(self, block: tuple[int, int]) -> float:
+    def distance(self, block: Block) -> float:
         """Return how far a block is from the number of records that was read, or 0 if that is not private."""
         return 0.0
 
-    def clearance(self, block: tuple[int, int]) -> float:
-        """Return how far from y all sums must stay for the kernel to be one-sided, exp(-most_tilt |S - y|)."""
+    def clearance(self, block: Block) -> float:
+        """Return how far from y all sums must stay for the kernel to be one-sided, exp(-beta |S - y|)."""
         return np.inf
 
-    def one_sided(self, log_x: np.ndarray, log_c: np.ndarray, block: tuple[int, int]) -> np.ndarray:
+    def one_sided(self, log_x: np.ndarray, log_c: np.ndarray, block: Block) -> np.ndarray:
         """Return c times the sum over the block of x^u and what is read of u alone, x real."""
         raise NotImplementedError
 
@@ -111,26 +112,25 @@ class SumReading(ABC):
         """Return what a tilt adds to the log likelihood besides the records' part; only for normal noise."""
         return np.zeros_like(tilt)
 
-    def blocks(self, tilt: np.ndarray, log_x: np.ndarray) -> list[tuple[int, int]]:
+    def blocks(self, tilt: np.ndarray, log_x: np.ndarray) -> list[Block]:
         """Cut the range of u into blocks: small numbers need high frequencies, large ones wide windows."""
         low, high = self.records(tilt, log_x)
-        edges = [low]
-        size = _FIRST_BLOCK
+        edges, size = [low], _FIRST_BLOCK
         while size < high:
-            if size > low and (edges[-1] < size / 2):
+            if size > low and edges[-1] < size / 2:
                 edges.append(size)
             size *= _GROWTH
-        return [(a, b - 1) for a, b in zip(edges, [*edges[1:], high + 1], strict=True)]
+        return [(a, b - 1) for a, b in pairwise([*edges, high + 1])]
 
 
-def gap(count: float, block: tuple[int, int]) -> float:
+def gap(count: float, block: Block) -> float:
     """Return how far a block is from a reading of the number of records."""
     return max(block[0] - count, count - block[1], 0.0)
 
 
 def likely_range(
-    center: int, beta: np.ndarray, most: float, log_x: np.ndarray, lowest: int, highest: int | None
-) -> tuple[int, int]:
+    center: int, beta: np.ndarray | float, most: float, log_x: np.ndarray, lowest: int, highest: int | None
+) -> Block:
     """Return where the weights exp(-beta |u - center|) x^u are not negligible; beta is between 0 and ``most``."""
     up = DEPTH / max(float((beta - log_x).min()), 1e-2 * most)
     down = DEPTH / max(float((beta + log_x).min()), 1e-2 * most)

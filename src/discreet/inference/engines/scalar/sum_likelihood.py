@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.engines.scalar.inversion import SKETCH, Inversion
-from discreet.inference.engines.scalar.series_kernels import DEPTH, SumReading, SumWindow
+from discreet.inference.engines.scalar.series_kernels import DEPTH, Block, SumReading, SumWindow
 from discreet.inference.engines.scalar.transforms import Atoms, RecordTransform
 
 # A sum this small beside its terms has lost too many digits.
@@ -74,7 +74,7 @@ class _Hull:
         return (y >= self.low - margin) & (y <= self.high + margin)
 
     @classmethod
-    def of(cls, records: RecordTransform, tilt: np.ndarray, block: tuple[int, int]) -> _Hull:
+    def of(cls, records: RecordTransform, tilt: np.ndarray, block: Block) -> _Hull:
         fewest, most = block
         if most == 0:
             return cls(np.zeros(records.size), np.zeros(records.size))
@@ -97,11 +97,12 @@ def _spread(records: RecordTransform, tilt: np.ndarray, n: int) -> tuple[np.ndar
         [natural * np.array([1.0, 0.5, 0.25]), np.broadcast_to([0.3, 1.0, 3.0, 10.0, 40.0], (one.size, 5))],
         axis=1,
     )
-    out = [mean]
-    for sign in (-1, 1):
+
+    def beyond(sign: int) -> np.ndarray:
         cost = n * (records.log_transform(one + sign * push) - at_tilt - sign * push * mean[:, None])
-        out.append(((np.maximum(cost, 0.0) + DEPTH) / push).min(axis=1))
-    return out[0], out[1], out[2]
+        return ((np.maximum(cost, 0.0) + DEPTH) / push).min(axis=1)
+
+    return mean, beyond(-1), beyond(1)
 
 
 def _tilts(records: RecordTransform, reading: SumReading) -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +111,7 @@ def _tilts(records: RecordTransform, reading: SumReading) -> tuple[np.ndarray, n
     Each is a convex minimum, found by zooming; the minimum bounds the log likelihood and follows it within a few units.
     """
     size = records.size
-    most = reading.most_tilt
+    most = reading.beta
     if not np.isfinite(most):
         # the noise alone can bridge the gap with this tilt
         sigma2 = 2 * float(reading.log_noise_transform(np.ones(1))[0])
@@ -195,14 +196,14 @@ def _lasting_atoms(records: RecordTransform, reading: SumReading) -> Atoms | Non
     return atoms if (share > np.log(_NEVER)).any() else None
 
 
-def _lasting(atoms: Atoms, block: tuple[int, int]) -> Atoms | None:
+def _lasting(atoms: Atoms, block: Block) -> Atoms | None:
     """Return the atoms if the fewest records of a block may all sit on them."""
     likeliest = atoms.outside.sum(axis=1).max()
     return atoms if block[0] * np.log(max(likeliest, 1e-300)) > np.log(_NEVER) else None
 
 
 def _one_sided(
-    records: RecordTransform, reading: SumReading, scale: np.ndarray, block: tuple[int, int]
+    records: RecordTransform, reading: SumReading, scale: np.ndarray, block: Block
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return likelihoods where all sums lie on one side of y, divided by exp(scale), and whether they do.
 
@@ -210,16 +211,12 @@ def _one_sided(
     """
     size = records.size
     edge, clear = np.zeros(size), np.zeros(size, dtype=bool)
-    if size == 0:
-        return edge, clear
     plain = _Hull.of(records, np.zeros(size), block)
     for sign in (1.0, -1.0):
-        tilt = np.full(size, sign * reading.most_tilt)
+        tilt = np.full(size, sign * reading.beta)
         hull = _Hull.of(records, tilt, block)
-        above, below = (
-            reading.y - np.maximum(hull.high, plain.high),
-            np.minimum(hull.low, plain.low) - reading.y,
-        )
+        above = reading.y - np.maximum(hull.high, plain.high)
+        below = np.minimum(hull.low, plain.low) - reading.y
         beyond = (above if sign > 0 else below) > reading.clearance(block)
         edge = np.where(beyond, tilt, edge)
         clear |= beyond

@@ -62,7 +62,10 @@ class RecordTransform(ABC):
     def transform(self, s: np.ndarray) -> np.ndarray:
         """Return E[exp(s z)] exp(-|Re s|), one row per parameter value; the factor keeps it below 1."""
         scale = np.abs(np.real(s))
-        total = self.inside(s, scale)
+        return self._with_ends(self.inside(s, scale), s, scale)
+
+    def _with_ends(self, total: np.ndarray, s: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """Add the part of E[exp(s z - scale)] that comes from records outside the bounds."""
         for j, z in enumerate(self.ends):
             total = total + self.outside[:, j, None] * np.exp(s * z - scale)
         return total
@@ -84,11 +87,8 @@ class RecordTransform(ABC):
 
     def rows(self, index: np.ndarray) -> Self:
         """Return the same for some of the parameter values."""
-        changed = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name != "ends" and isinstance(value, np.ndarray) and value.shape[:1] == (self.size,):
-                changed[field.name] = value[index]
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "ends"}
+        changed = {name: value[index] for name, value in own.items() if isinstance(value, np.ndarray)}
         return replace(self, **changed)
 
 
@@ -139,14 +139,22 @@ class NodeRecords(RecordTransform):
         large = np.exp(np.arange(0, n, short)[:, None] * angle[:, None, :])
         inside = (large @ np.swapaxes(small, 1, 2)).reshape(self.size, -1)[:, :n]
         s = tilt[:, None] + 1j * spacing[:, None] * np.arange(first, last)
-        scale = np.abs(tilt)[:, None]
-        for j, z in enumerate(self.ends):
-            inside = inside + self.outside[:, j, None] * np.exp(s * z - scale)
-        return inside
+        return self._with_ends(inside, s, np.abs(tilt)[:, None])
 
 
 @dataclass(frozen=True)
-class ExponentialRecords(RecordTransform):
+class _MappedRecords(RecordTransform):
+    """Records whose transform has a closed form in the measured statistic t, with z = (t - shift) / half."""
+
+    shift: float
+    half: float
+
+    def _z(self, t: np.ndarray | float) -> np.ndarray | float:
+        return (t - self.shift) / self.half
+
+
+@dataclass(frozen=True)
+class ExponentialRecords(_MappedRecords):
     """Density rate exp(-rate t) in the measured statistic t, on one or two arms [start, stop] of given weight.
 
     Each arm contributes weight rate exp(-rate start + s z(start)) times the integral of exp(-(rate - s / half) t)
@@ -155,8 +163,6 @@ class ExponentialRecords(RecordTransform):
 
     rate: np.ndarray
     arms: tuple[tuple[float, float, float], ...]
-    shift: float
-    half: float
 
     def inside(self, s: np.ndarray, scale: np.ndarray) -> np.ndarray:
         rate = self.rate[:, None]
@@ -166,21 +172,19 @@ class ExponentialRecords(RecordTransform):
             # from the end where the integrand is larger
             rising = fall.real < 0
             t = np.where(rising, stop, start)
-            height = np.exp(s * ((t - self.shift) / self.half) - rate * t - scale)
+            height = np.exp(s * self._z(t) - rate * t - scale)
             total += weight * rate * (stop - start) * height * _mean_power(np.where(rising, -fall, fall))
         return total
 
 
 @dataclass(frozen=True)
-class NormalRecords(RecordTransform):
+class NormalRecords(_MappedRecords):
     """x is normal and is itself the statistic: total less two tails, or the difference of two tails."""
 
     mean: np.ndarray
     sd: float
     low: float
     high: float
-    shift: float
-    half: float
 
     def inside(self, s: np.ndarray, scale: np.ndarray) -> np.ndarray:
         mean = self.mean[:, None]
@@ -195,12 +199,9 @@ class NormalRecords(RecordTransform):
         center = np.where(middle, s * self._z(mean) + (s * spread) ** 2 / 2 - scale, -np.inf)
         return np.where(middle, np.exp(center) - low - high, np.where(above, low - high, high - low))
 
-    def _z(self, x: np.ndarray | float) -> np.ndarray | float:
-        return (x - self.shift) / self.half
-
 
 @dataclass(frozen=True)
-class SquareRecords(RecordTransform):
+class SquareRecords(_MappedRecords):
     """x is normal about a known mean, and the statistic is the square of its distance from there.
 
     With k = 1 / (2 variance) - s / half, the integral of exp(-k r^2) over an arm [start, stop] of distances r is
@@ -209,8 +210,6 @@ class SquareRecords(RecordTransform):
 
     variance: np.ndarray
     arms: tuple[tuple[float, float], ...]
-    shift: float
-    half: float
 
     def inside(self, s: np.ndarray, scale: np.ndarray) -> np.ndarray:
         variance = self.variance[:, None]
@@ -229,18 +228,16 @@ class SquareRecords(RecordTransform):
         return total
 
     def _height(self, s: np.ndarray, scale: np.ndarray, r: float) -> np.ndarray:
-        return np.exp(s * ((r * r - self.shift) / self.half) - r * r / (2 * self.variance[:, None]) - scale)
+        return np.exp(s * self._z(r * r) - r * r / (2 * self.variance[:, None]) - scale)
 
 
 @dataclass(frozen=True)
-class GeometricRecords(RecordTransform):
+class GeometricRecords(_MappedRecords):
     """Counts low, ..., high with weights p (1 - p)^x: a geometric series."""
 
     p: np.ndarray
     low: float
     high: float
-    shift: float
-    half: float
 
     def inside(self, s: np.ndarray, scale: np.ndarray) -> np.ndarray:
         p = self.p[:, None]
@@ -248,7 +245,7 @@ class GeometricRecords(RecordTransform):
         ratio = log_miss + s / self.half
         rising = ratio.real > 0
         x = np.where(rising, self.high, self.low)
-        start = np.exp(s * ((x - self.shift) / self.half) + x * log_miss - scale)
+        start = np.exp(s * self._z(x) + x * log_miss - scale)
         ratio = np.where(rising, -ratio, ratio)
         n = self.high - self.low + 1
         near = np.abs(np.expm1(ratio)) < 1e-12

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import gammaln
 
 from discreet.artifact import Release
 from discreet.inference.models.hidden_markov.noisy_cells import Noisy, SequenceCells
 from discreet.inference.models.hidden_markov.start import read_totals
-from discreet.inference.record_prior import RecordPrior
+from discreet.inference.record_prior import RecordPrior, capped
 from discreet.models.hidden_markov import HiddenMarkov
 
 # A private number of entries is looked for within so many standard deviations of what the cells say.
@@ -41,21 +43,14 @@ def read_cells(release: Release, model: HiddenMarkov) -> SequenceCells:
 
 def read_noise(release: Release, cells: SequenceCells, records: RecordPrior) -> Noisy:
     """Return the distribution of the noise on each label, and what is known of the number of entries."""
-    distributions, begin = [], 0
-    n_cells = len(cells.values)
-    for size in cells.sizes:
-        distributions += [release.noise[begin]] * size
-        begin += size * n_cells
-    gaussian = distributions[0].kind == "gaussian"
-    widths = np.array(
-        [distribution.sigma if gaussian else distribution.scale for distribution in distributions]
-    )  # pyright: ignore
-    if release.records is not None:
-        n_hidden = int((~cells.observed).sum())
-        if not n_hidden:
-            return Noisy(widths, gaussian, n_entries=release.records)
-        return with_hidden_cells(Noisy(widths, gaussian), cells, release.records, n_hidden)
-    return with_private_total(Noisy(widths, gaussian), cells, records)
+    widths = [release.noise[begin * len(cells.values)].width for begin in cells.starts[:-1]]
+    noisy = Noisy(np.repeat(widths, cells.sizes), release.noise[0].kind == "gaussian")
+    if release.records is None:
+        return with_private_total(noisy, cells, records)
+    n_hidden = int((~cells.observed).sum())
+    if n_hidden:
+        return with_hidden_cells(noisy, cells, release.records, n_hidden)
+    return replace(noisy, n_entries=release.records)
 
 
 def with_hidden_cells(noisy: Noisy, cells: SequenceCells, n_entries: int, n_hidden: int) -> Noisy:
@@ -68,7 +63,7 @@ def with_hidden_cells(noisy: Noisy, cells: SequenceCells, n_entries: int, n_hidd
     low, high = min(low, n_entries), min(high, n_entries)
     rest = n_entries - np.arange(low, high + 1)
     ways = gammaln(rest + n_hidden) - gammaln(rest + 1.0) - gammaln(n_hidden)
-    return Noisy(noisy.widths, noisy.gaussian, log_prior=ways, low=low)
+    return replace(noisy, log_prior=ways, low=low)
 
 
 def with_private_total(noisy: Noisy, cells: SequenceCells, records: RecordPrior) -> Noisy:
@@ -79,15 +74,13 @@ def with_private_total(noisy: Noisy, cells: SequenceCells, records: RecordPrior)
     """
     low, high = _within_reach(cells, noisy)
     low = max(records.low, low)
-    high = max(high, low)
-    if records.high is not None:
-        high = min(high, records.high)
+    high = capped(records, max(high, low))
     if high < low:  # the prior contradicts the cells: it is used as given
-        low, high = records.low, records.high if records.high is not None else records.low
+        low = records.low
     n = np.arange(low, high + 1)
     n_cells = int(cells.observed.sum())
     ways = gammaln(n + n_cells) - gammaln(n + 1.0) - gammaln(n_cells)
-    return Noisy(noisy.widths, noisy.gaussian, log_prior=records.log_mass(n) - ways, low=low)
+    return replace(noisy, log_prior=records.log_mass(n) - ways, low=low)
 
 
 def _within_reach(cells: SequenceCells, noisy: Noisy) -> tuple[int, int]:

@@ -34,8 +34,8 @@ def relabel(draws: Draws) -> Draws:
         if np.array_equal(found, order):
             break
         order = found
-        shares = assignment_shares(order[np.arange(len(flat))[:, None], flat], n_states)
-    held = assignment_shares(order[np.arange(len(flat))[:, None], flat], n_states).sum(axis=0)
+        shares = assignment_shares(np.take_along_axis(order, flat, axis=1), n_states)
+    held = assignment_shares(np.take_along_axis(order, flat, axis=1), n_states).sum(axis=0)
     rank = np.argsort(np.argsort(-held, kind="stable"))
     return _renumbered(draws, rank[order])
 

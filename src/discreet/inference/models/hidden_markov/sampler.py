@@ -98,9 +98,7 @@ def sample(
         for _ in range(thin):
             chain.iterate(adapt=False)
         kept.append(chain.snapshot())
-    states, emission, transition, totals = (
-        np.stack([one[part] for one in kept], axis=1) for part in range(4)
-    )
+    states, emission, transition, totals = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
     return Draws(states, emission, transition, None if noisy is None else totals)
 
 

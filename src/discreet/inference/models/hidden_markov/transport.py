@@ -118,12 +118,11 @@ def switch_paths(
     partner = matching(gen, n_states)
     n_labels = counts.shape[1]
     other = np.empty((length, n_labels))
-    log_weight = np.empty((length, 2))
+    log_weight = np.zeros((length, 2))
     filtered = np.empty((length, 2))
     for t in range(length):
         c = first + t
         k, other_k = z[c], partner[z[c]]
-        log_weight[t, 0] = log_weight[t, 1] = 0.0
         if read.observed[c] and k != other_k:
             carry(gen, counts[c], p[k], p[other_k], read.starts, other[t])
             log_weight[t, 0] = -cell_loss(counts[c], read.values[c], read.rates, read.gaussian)
