@@ -20,13 +20,13 @@ from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import (
-    Priced,
     RandomSource,
     Totals,
     conjugate_family,
     draw_points,
     read_samples,
 )
+from discreet.mechanisms.noise import Priced
 from discreet.models.layout import Layout
 from discreet.priors import Prior
 from discreet.priors.normal_inverse_wishart import NormalInverseWishart, outer, unpack

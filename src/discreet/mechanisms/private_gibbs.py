@@ -14,16 +14,15 @@ import numpy as np
 
 from discreet.artifact import Samples
 from discreet.artifact.records.private_gibbs import PrivateGibbsRecord, label_costs
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource
 from discreet.mechanisms.grid_walking import read_steps, read_temperature, too_many_steps
 from discreet.models.base import Model
 from discreet.models.gibbs_model import GibbsModel
 from discreet.models.layout import Layout
-from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.gibbs_costs import SweepCosts
-from discreet.privacy.guarantees import failure_probability, positive_budget, pure_or_approx
+from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.rational import Number, exact, float_up, plain
 from discreet.samplers.gibbs_chains import CHAINS, ChainSettings
 from discreet.samplers.truncated_dirichlet import check_lower
@@ -137,9 +136,6 @@ class PrivateGibbs(Mechanism):
             raise UsageError(f"label_prior must be at least 1, got label_prior={plain(self.label_prior)}.")
         if not 0 < self.share <= 1:
             raise UsageError(f"share must be above 0 and at most 1, got share={plain(self.share)}.")
-
-    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
-        return pure_or_approx(self.epsilon, self.delta, neighbors=neighbors)
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
         self._record(model)

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.artifact import Samples
 from discreet.artifact.records.posterior_sample import labels_support
 from discreet.artifact.records.private_walks import PrivateMetropolisRecord
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families.base import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family
@@ -29,11 +29,10 @@ from discreet.mechanisms.grid_walking import (
 from discreet.mechanisms.posterior_sampling import read_least
 from discreet.models.layout import Layout
 from discreet.priors import Prior
-from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.chain_updates import WorstCaseRejection, metropolis_distribution
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.scored_points import SCALE_BITS, SLACK
-from discreet.privacy.guarantees import positive_budget, pure_or_approx
+from discreet.privacy.guarantees import positive_budget
 from discreet.rational import Number, plain
 
 
@@ -136,7 +135,7 @@ class PrivateMetropolis(Mechanism):
             )
 
     @property
-    def samples(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def samples(self) -> int:
         """How many states are released: one for each step."""
         return self.steps
 
@@ -145,9 +144,10 @@ class PrivateMetropolis(Mechanism):
         """Which rule accepts proposals."""
         return "barker" if self.rejection is None else "metropolis"
 
-    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
-        delta = None if self.rejection is None else self.steps * self.rejection.bound
-        return pure_or_approx(self.epsilon, delta, neighbors=neighbors)
+    @property
+    def delta(self) -> Fraction | None:
+        """What the bound on rejections adds up to."""
+        return None if self.rejection is None else self.steps * self.rejection.bound
 
     def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
         self._record(conjugate_family(self, family), domain)

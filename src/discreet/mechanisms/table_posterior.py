@@ -16,16 +16,15 @@ from discreet.artifact.records.table_posterior import (
     prior_text,
     rows_drawn,
 )
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, read_samples
 from discreet.models.base import Model
 from discreet.models.discrete import TableModel
 from discreet.models.layout import Layout
-from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.rejection import acceptance_bound, tries_for
-from discreet.privacy.guarantees import failure_probability, positive_budget, pure_or_approx
+from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.rational import Number, exact, float_up
 from discreet.samplers.truncated_dirichlet import check_lower, sample_truncated_dirichlet
 
@@ -106,9 +105,6 @@ class TablePosterior(Mechanism):
             support=exact(self._needed(support, support_is), "support"),
             delta=None if delta is None else failure_probability(delta),
         )
-
-    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
-        return pure_or_approx(self.epsilon, self.delta, neighbors=neighbors)
 
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
         self._record(model)

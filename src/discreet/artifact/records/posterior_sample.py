@@ -149,7 +149,6 @@ def least_of_labels(support: tuple[tuple[Fraction, Fraction], ...], n_labels: in
 
 def check_simplex(p: np.ndarray, shape: tuple[int, ...], least: Sequence[Fraction] | Fraction | int) -> None:
     """Raise unless an array is of this shape and holds probabilities, none of them below ``least``."""
-    if p.shape != shape or not (p >= np.array(least, dtype=float) - _EDGE).all():
-        raise ValueError("a draw lies outside its support")
-    if not np.allclose(p.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
+    inside = p.shape == shape and (p >= np.array(least, dtype=float) - _EDGE).all()
+    if not inside or not np.allclose(p.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
         raise ValueError("a draw lies outside its support")
