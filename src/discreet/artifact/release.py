@@ -23,10 +23,8 @@ from discreet.artifact.stamp import LedgerStamp
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.domain.unit import Unit
 from discreet.errors import UsageError
-from discreet.families.base import Family
-from discreet.families.likelihood import Likelihood
-from discreet.families.record_sums import RecordSums
-from discreet.models.base import Model
+from discreet.families import Family, Likelihood, RecordSums
+from discreet.models import Model
 from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout
 from discreet.privacy import Guarantee, Noise, compose

@@ -34,7 +34,7 @@ from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.domain.declarations import Domain
-    from discreet.families.likelihood import Likelihood
+    from discreet.families import Likelihood
 
 _simulated = partial(option, rich_help_panel="What is simulated, and how it is read")
 

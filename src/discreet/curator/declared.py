@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms import Mechanism
 from discreet.rational import Number
 
 if TYPE_CHECKING:

@@ -32,10 +32,10 @@ from discreet.ledger.hash_chain import VERSION, Entry
 from discreet.ledger.partitions import Part, Partition, part_of
 from discreet.ledger.store import EVERYBODY, Session
 from discreet.names import closest
-from discreet.privacy.guarantees import Guarantee
+from discreet.privacy import Guarantee
 
 if TYPE_CHECKING:
-    from discreet.artifact.stamp import LedgerStamp
+    from discreet.artifact import LedgerStamp
 
 _LONGEST_NAME = 200
 _REQUEST = re.compile(r"[0-9A-Za-z-]{8,64}")

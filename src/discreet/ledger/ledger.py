@@ -35,12 +35,12 @@ from discreet.ledger.filters import (
 from discreet.ledger.hash_chain import Entry, Head, read_entry
 from discreet.ledger.partitions import part_of, read_partition
 from discreet.ledger.store import EVERYBODY, Session, Store
+from discreet.privacy import Guarantee
 from discreet.privacy.composition import GroupKey
-from discreet.privacy.guarantees import Guarantee
 from discreet.rational import Number
 
 if TYPE_CHECKING:
-    from discreet.artifact.release import Release
+    from discreet.artifact import Release
     from discreet.ledger.verify import Verification
 
 

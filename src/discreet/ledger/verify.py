@@ -24,7 +24,7 @@ from discreet.ledger.partitions import part_of, partition_from
 from discreet.ledger.store import EVERYBODY, Store
 
 if TYPE_CHECKING:
-    from discreet.artifact.release import Release
+    from discreet.artifact import Release
 
 # a ledger that was rewritten differs everywhere; a reader needs the first few places
 _MOST_PROBLEMS = 20

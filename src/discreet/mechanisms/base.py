@@ -20,8 +20,8 @@ from discreet.arguments import Constructed, fill, whole
 from discreet.artifact import Record, Samples, Statistics
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.base import Family
-from discreet.models.base import Model
+from discreet.families import Family
+from discreet.models import Model
 from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
 from discreet.privacy import Guarantee

@@ -13,9 +13,9 @@ from discreet.artifact import Samples
 from discreet.artifact.records.finite_posterior import FinitePosteriorRecord
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, draw_points, read_samples
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.layout import Layout
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.parameter_set import (

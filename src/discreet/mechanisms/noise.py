@@ -17,7 +17,7 @@ from discreet.artifact.records.noise import GaussianRecord, LaplaceRecord
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.layout import Layout
 from discreet.privacy import (
     ApproxDP,

@@ -16,7 +16,7 @@ from discreet.artifact.records.noisy_sgd import NoisySGDRecord
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.layout import Layout
 from discreet.models.loss_model import LossModel, read_size
 from discreet.privacy import Guarantee, RenyiDP, ZeroConcentratedDP

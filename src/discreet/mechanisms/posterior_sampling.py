@@ -18,7 +18,7 @@ from discreet.artifact.records.posterior_sample import (
 from discreet.domain.bounds import read_pairs
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.mechanisms.base import (
     RandomSource,
     Totals,

@@ -14,7 +14,7 @@ from discreet.artifact import Samples
 from discreet.artifact.records.private_walks import PrivateAnnealingRecord
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
 from discreet.mechanisms.grid_walking import barker_walk, planned_walk, read_steps, walk_of
 from discreet.models.layout import Layout

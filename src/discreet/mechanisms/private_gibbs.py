@@ -18,7 +18,7 @@ from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource
 from discreet.mechanisms.grid_walking import read_steps, read_temperature, too_many_steps
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.gibbs_model import GibbsModel
 from discreet.models.layout import Layout
 from discreet.privacy.costs.gibbs_costs import SweepCosts

@@ -14,7 +14,7 @@ from discreet.artifact.records.posterior_sample import labels_support
 from discreet.artifact.records.private_walks import PrivateMetropolisRecord
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family
 from discreet.mechanisms.grid_walking import (
     barker_walk,

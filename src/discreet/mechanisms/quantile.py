@@ -14,7 +14,7 @@ from discreet.domain.bin_grid import MOST_CELLS, Grid
 from discreet.domain.bounds import Bounds, check_pair, read_dated
 from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
-from discreet.families.record_sums import RecordSums
+from discreet.families import RecordSums
 from discreet.mechanisms.base import RandomSource
 from discreet.privacy import PermuteAndFlip
 from discreet.privacy.guarantees import positive_budget

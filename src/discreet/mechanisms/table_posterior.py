@@ -19,7 +19,7 @@ from discreet.artifact.records.table_posterior import (
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, read_samples
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.discrete import TableModel
 from discreet.models.layout import Layout
 from discreet.privacy.costs.likelihood_range import temperature_for

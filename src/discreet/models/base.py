@@ -29,7 +29,7 @@ from discreet.errors import UsageError
 from discreet.models.layout import Layout
 from discreet.models.published_layout import PublishedLayout
 from discreet.names import shown_label
-from discreet.priors.base import Prior
+from discreet.priors import Prior
 from discreet.rational import plain, sqrt_up
 
 _Kind = TypeVar("_Kind", bound="Model")

@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.arguments import FilePath
 from discreet.inference.summary import tails
+from discreet.models import BayesianNetwork
 from discreet.models.discrete import Conditional
-from discreet.models.network import BayesianNetwork
 from discreet.reporting.layers import Drawing, Spacing, lay_out
 from discreet.reporting.pictures import model_of
 from discreet.reporting.style import (

@@ -20,7 +20,7 @@ from discreet.reporting.style import (
 
 if TYPE_CHECKING:
     from discreet.ledger.history import Step
-    from discreet.privacy.guarantees import Guarantee
+    from discreet.privacy import Guarantee
 
 _MOST_PANELS = 12
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.arguments import FilePath
 from discreet.inference.summary import tails
-from discreet.models.hidden_markov import HiddenMarkov
+from discreet.models import HiddenMarkov
 from discreet.reporting.pictures import model_of
 from discreet.reporting.style import (
     INK,

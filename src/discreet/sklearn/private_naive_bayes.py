@@ -12,7 +12,7 @@ from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.inference.analyst import infer
-from discreet.models.naive_bayes import NaiveBayes
+from discreet.models import NaiveBayes
 from discreet.rational import Number
 from discreet.sklearn.coded_columns import (
     Binned,

@@ -15,8 +15,7 @@ from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.inference.analyst import infer
-from discreet.models.linear_regression import LinearRegression
-from discreet.models.logistic_regression import LogisticRegression
+from discreet.models import LinearRegression, LogisticRegression
 from discreet.rational import Number, exact
 from discreet.sklearn.coded_columns import (
     Coded,

@@ -17,8 +17,8 @@ from discreet.domain.columns import Numeric
 from discreet.domain.declarations import Neighbors
 from discreet.errors import DiscreetError, UsageError
 from discreet.families import Bernoulli
-from discreet.mechanisms.base import Mechanism
-from discreet.models.base import Model
+from discreet.mechanisms import Mechanism
+from discreet.models import Model
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number
 from discreet.validation.audit_result import Audit, Claim, StructureCheck

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.artifact.readers import EXACT, NAME, TEXT, Field, described, one_of
 from discreet.artifact.records.base import Record
 from discreet.errors import UsageError
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.layout import Layout
 from discreet.models.published_layout import FreeLayout, Place, PublishedLayout
 from discreet.privacy import Noise

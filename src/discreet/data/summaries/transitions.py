@@ -11,8 +11,8 @@ from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import coded_batches
 from discreet.data.summaries.sums import Summary
 from discreet.domain.declarations import Domain
+from discreet.models import MarkovChain
 from discreet.models.layout import Layout
-from discreet.models.markov import MarkovChain
 
 
 @concealed

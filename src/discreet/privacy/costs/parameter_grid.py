@@ -23,7 +23,7 @@ from scipy.special import expit, logit
 from discreet.arguments import whole
 from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.families.normal import Normal as NormalFamily
 from discreet.families.normal import NormalKnownMean, NormalKnownVariance
 from discreet.models.layout import FINE

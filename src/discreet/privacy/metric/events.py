@@ -16,10 +16,7 @@ import numpy as np
 from scipy.special import betainc, betaln, expit, gammainc, gammaincc, gammaln, log_expit, ndtr
 
 from discreet.errors import UsageError
-from discreet.priors.base import Prior
-from discreet.priors.beta import Beta
-from discreet.priors.gamma import Gamma
-from discreet.priors.normal import Normal
+from discreet.priors import Beta, Gamma, Normal, Prior
 
 # Relative error of a distribution function, and of the terms of a log-ratio; both far above what float64 does.
 _MASS_ROOM, _RATIO_ROOM = 1e-11, 1e-14
