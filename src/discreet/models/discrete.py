@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain.columns import Labels
-from discreet.domain.declarations import Domain
+from discreet.domain import Domain, Labels
 from discreet.errors import UsageError
 from discreet.models.column_model import ColumnModel
 from discreet.rational import exact

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.domain.columns import Labels
+from discreet.domain import Labels
 from discreet.models.column_model import ColumnModel
 
 

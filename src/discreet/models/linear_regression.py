@@ -11,8 +11,7 @@ import numpy as np
 
 from discreet.arguments import listed
 from discreet.arguments import text as text_of
-from discreet.domain.columns import Column, Numeric
-from discreet.domain.declarations import Domain
+from discreet.domain import Column, Domain, Numeric
 from discreet.errors import UsageError
 from discreet.models.design import Design, is_expression
 from discreet.models.loss_model import read_size

@@ -22,8 +22,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import expit
 
-from discreet.domain.columns import Column, Labels
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Column, Domain, Labels, Neighbors
 from discreet.errors import UsageError
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.arguments import fill
+from discreet.domain import Domain
 from discreet.domain.columns import (
     Column,
     Labels,
@@ -22,7 +23,6 @@ from discreet.domain.columns import (
     read_columns,
     read_split,
 )
-from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.discrete import Conditional, DiscreteModel
 from discreet.models.layout import UNIT

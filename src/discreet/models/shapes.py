@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain.declarations import Missing, Neighbors
+from discreet.domain import Missing, Neighbors
 from discreet.models.layout import FINE, UNIT, Basis, Layout, UnitRows
 from discreet.rational import sqrt_up
 

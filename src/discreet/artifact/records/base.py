@@ -22,7 +22,7 @@ from discreet.privacy import Noise
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-    from discreet.domain.declarations import Domain
+    from discreet.domain import Domain
     from discreet.families import Family
     from discreet.privacy.costs.parameter_grid import ParameterGrid
     from discreet.privacy.costs.parameter_set import ParameterSet

@@ -27,7 +27,7 @@ from discreet.privacy.metric.per_unit import metric_sensitivity, whole_epsilon
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-    from discreet.domain.declarations import Domain
+    from discreet.domain import Domain
     from discreet.families import Family
 
 #: Ranges are rounded up by 1e-10 when they are written; this is what is left of it for another machine's logarithms.

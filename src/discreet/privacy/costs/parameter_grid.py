@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from discreet.arguments import whole
-from discreet.domain.declarations import Domain
+from discreet.domain import Domain
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.families.normal import Normal as NormalFamily
