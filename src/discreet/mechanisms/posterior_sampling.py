@@ -15,7 +15,7 @@ from discreet.artifact.records.posterior_sample import (
     labels_support,
     range_and_slack,
 )
-from discreet.domain import Domain
+from discreet.domain import Bounds, Domain
 from discreet.domain.bounds import read_pairs
 from discreet.errors import UsageError
 from discreet.families import Family
@@ -55,7 +55,7 @@ from discreet.samplers.truncated_dirichlet import check_lower, sample_truncated_
 _LEAST_ACCEPTANCE = 1e-5
 _HEAVIEST_PRIOR = 1e14
 #: A support, the range of the log-likelihood over it, what rounding adds for each draw, and further numbers.
-_Limits = tuple[tuple[tuple[Fraction, Fraction], ...], Fraction, Fraction, dict[str, Fraction]]
+_Limits = tuple[Bounds, Fraction, Fraction, dict[str, Fraction]]
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,7 @@ def declared_grid(
     return ParameterGrid(family, domain, prior, pairs, grid_cells(family, cells))
 
 
-def support_pairs(family: Family, support: Any) -> tuple[tuple[Fraction, Fraction], ...]:
+def support_pairs(family: Family, support: Any) -> Bounds:
     """Read a support as one exact pair for each parameter, in the order of the draws."""
     if isinstance(support, Mapping):
         names = family.draw_names

@@ -37,6 +37,11 @@ _Form = TypeVar("_Form")
 # Models that bear a person's name.
 _NAMESAKES = ("bernoulli", "laplace", "poisson", "bayes", "bayesian", "markov")
 
+#: Draws of parameters by name: one array each, along its first axes the draws.
+Draws = Mapping[str, np.ndarray]
+#: The labels along each axis of each draw.
+AxisLabels = dict[str, tuple[tuple[str, ...], ...]]
+
 
 class Model(metaclass=Constructed):
     """What is learned: columns, the vector that is released about them, the likelihood, and the prior it takes.
@@ -304,23 +309,21 @@ class Model(metaclass=Constructed):
 
     # -- rows that need no protection -----------------------------------------------------------------
 
-    def log_likelihood(
-        self, draws: Mapping[str, np.ndarray], rows: Any, *, ahead: int | None = None
-    ) -> np.ndarray:
+    def log_likelihood(self, draws: Draws, rows: Any, *, ahead: int | None = None) -> np.ndarray:
         """Return the log of each row's predictive probability, the mean over the draws of p(row | draw).
 
         ``ahead`` is how many steps after the last declared time rows lie, for models with a time.
         """
         raise UsageError(f"{self.name} does not say how likely a row is.")
 
-    def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predict_proba(self, draws: Draws, rows: Any) -> np.ndarray:
         """Return each row's probability of every class, rows × classes, averaged over the draws."""
         raise UsageError(f"{self.name} has no classes to predict.")
 
-    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predict(self, draws: Draws, rows: Any) -> np.ndarray:
         """Return each row's most probable class or, for a target of numbers, its mean."""
         raise UsageError(f"{self.name} has no target to predict.")
 
-    def predict_interval(self, draws: Mapping[str, np.ndarray], rows: Any, prob: float) -> Any:
+    def predict_interval(self, draws: Draws, rows: Any, prob: float) -> Any:
         """Return each row's mean, and an interval that holds its target with this probability."""
         raise UsageError(f"{self.name} predicts no intervals.", hint="leave out interval")

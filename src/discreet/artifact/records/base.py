@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from discreet.artifact.readers import EXACT, PAIR, TEXT, Field, encode_fields, read_fields, text_of
 from discreet.artifact.samples import Arithmetic, Samples, check_draws
+from discreet.domain import Bounds
 from discreet.errors import UsageError
 from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
@@ -127,7 +128,7 @@ class SamplingRecord(Record):
     has_conjugate_prior: ClassVar[bool] = True
 
     prior: Prior | str | None
-    support: tuple[tuple[Fraction, Fraction], ...] | None
+    support: Bounds | None
     parameters: Mapping[str, Fraction]
     paths: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
 

@@ -11,6 +11,7 @@ import numpy as np
 from discreet.artifact.records.base import UNKNOWN, SamplingRecord
 from discreet.artifact.records.limited_tries import LimitedTries
 from discreet.artifact.samples import Samples
+from discreet.domain import Bounds
 from discreet.priors import NormalInverseWishart
 from discreet.privacy import ApproxDP, MetricDP
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range
@@ -133,13 +134,13 @@ def range_and_slack(grid: ParameterGrid, *, per_distance: bool) -> tuple[Fractio
     return grid.range(per_distance=True), grid.slack_per_distance()
 
 
-def labels_support(least: Sequence[Fraction], n_labels: int) -> tuple[tuple[Fraction, Fraction], ...]:
+def labels_support(least: Sequence[Fraction], n_labels: int) -> Bounds:
     """Return what probabilities can be if they are at least these: one for all labels, or one for each."""
     taken = sum(least) if len(least) > 1 else n_labels * least[0]
     return tuple((low, 1 - taken + low) for low in least)
 
 
-def least_of_labels(support: tuple[tuple[Fraction, Fraction], ...], n_labels: int) -> tuple[Fraction, ...]:
+def least_of_labels(support: Bounds, n_labels: int) -> tuple[Fraction, ...]:
     """Return the least probability of all labels, or of each, in a support; raise unless it is one of labels."""
     least = tuple(low for low, _ in support)
     if len(least) not in (1, n_labels) or support != labels_support(least, n_labels):
