@@ -133,6 +133,26 @@ class Mechanism(metaclass=Constructed):
         return [self.draw(record, data, source) for _ in range(times)]
 
 
+class Sized(Mechanism):
+    """A mechanism whose record follows from the declarations, but which some numbers of records are refused for."""
+
+    @abstractmethod
+    def _record(self, model: Any, domain: Domain) -> Record:
+        """Return the public record, or refuse the declarations."""
+
+    @abstractmethod
+    def _check_size(self, record: Any, model: Any, domain: Domain, n_records: Any) -> None:
+        """Refuse a public number of records."""
+
+    def check(self, model: Any, domain: Domain, layout: Layout | None = None) -> None:
+        self._record(model, domain)
+
+    def plan(self, model: Any, domain: Domain, n_records: Any, layout: Layout | None = None) -> Record:
+        record = self._record(model, domain)
+        self._check_size(record, model, domain, n_records)
+        return record
+
+
 @dataclass(frozen=True, repr=False)
 class Totals:
     """The exact sums over all records. Private.

@@ -15,7 +15,7 @@ from discreet.artifact.records.private_walks import PrivateMetropolisRecord
 from discreet.domain import Domain
 from discreet.errors import UsageError
 from discreet.families import Family
-from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family
+from discreet.mechanisms.base import RandomSource, Sized, Totals, conjugate_family
 from discreet.mechanisms.grid_walking import (
     barker_walk,
     planned_shares,
@@ -27,7 +27,6 @@ from discreet.mechanisms.grid_walking import (
     walk_of,
 )
 from discreet.mechanisms.posterior_sampling import read_least
-from discreet.models.layout import Layout
 from discreet.priors import Prior
 from discreet.privacy.costs.chain_updates import WorstCaseRejection, metropolis_distribution
 from discreet.privacy.costs.likelihood_range import temperature_for
@@ -37,7 +36,7 @@ from discreet.rational import Number, plain
 
 
 @dataclass(frozen=True)
-class PrivateMetropolis(Mechanism):
+class PrivateMetropolis(Sized):
     """Release the states of a random walk whose target is a tempered posterior, one state for each step.
 
     Parameters
@@ -149,13 +148,9 @@ class PrivateMetropolis(Mechanism):
         """What the bound on rejections adds up to."""
         return None if self.rejection is None else self.steps * self.rejection.bound
 
-    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
-        self._record(conjugate_family(self, family), domain)
-
-    def plan(
-        self, family: Family, domain: Domain, n_records: int, layout: Layout | None = None
-    ) -> PrivateMetropolisRecord:
-        record = self._record(family, domain)
+    def _check_size(
+        self, record: PrivateMetropolisRecord, family: Family, domain: Domain, n_records: int
+    ) -> None:
         if self.rejection is not None:
             walk = walk_of(record, family, domain)
             worst = walk.worst_rejection(n_records, record.parameters["temperature"])
@@ -165,9 +160,9 @@ class PrivateMetropolis(Mechanism):
                     f"{worst:.3g}, got bound={plain(self.rejection.bound)}.",
                     hint="Barker's rule, the default, needs no such bound",
                 )
-        return record
 
     def _record(self, family: Family, domain: Domain) -> PrivateMetropolisRecord:
+        family = conjugate_family(self, family)
         if self.rejection is not None and (family.n_probabilities is not None or len(family.draw_names) > 1):
             raise UsageError(
                 "the worst rejection is known for one parameter only: leave out rejection, for Barker's rule."

@@ -18,10 +18,9 @@ from discreet.artifact.records.table_posterior import (
 )
 from discreet.domain import Domain
 from discreet.errors import UsageError
-from discreet.mechanisms.base import Mechanism, RandomSource, read_samples
+from discreet.mechanisms.base import RandomSource, Sized, read_samples
 from discreet.models import Model
 from discreet.models.discrete import TableModel
-from discreet.models.layout import Layout
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.rejection import acceptance_bound, tries_for
 from discreet.privacy.guarantees import failure_probability, positive_budget
@@ -36,7 +35,7 @@ _LEAST_ACCEPTANCE = 1e-5
 
 
 @dataclass(frozen=True)
-class TablePosterior(Mechanism):
+class TablePosterior(Sized):
     """Release ``samples`` draws of all probability tables of a model of labels, its likelihood raised to the power 1/T.
 
     Parameters
@@ -106,13 +105,7 @@ class TablePosterior(Mechanism):
             delta=None if delta is None else failure_probability(delta),
         )
 
-    def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
-        self._record(model)
-
-    def plan(
-        self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
-    ) -> TablePosteriorRecord:
-        record = self._record(model)
+    def _check_size(self, record: Any, model: Model, domain: Domain, n_records: int) -> None:
         for shape in _tables(model).row_shapes().values():
             # a row may be empty, so only the prior can promise that its draws do not take long
             if acceptance_bound(np.full(shape[-1], float(self.prior)), 0.0) < _LEAST_ACCEPTANCE:
@@ -120,9 +113,8 @@ class TablePosterior(Mechanism):
                     "drawing from these truncated posteriors could take too long for some tables.",
                     hint="use a prior of at least 1",
                 )
-        return record
 
-    def _record(self, model: Model) -> TablePosteriorRecord:
+    def _record(self, model: Model, domain: Domain) -> TablePosteriorRecord:
         model = _tables(model)
         if model.numeric_columns:
             raise UsageError(
