@@ -103,7 +103,7 @@ class Totals:
     approx: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     rho: Fraction = Fraction(0)
-    curves: tuple[Fraction, ...] = field(default=())
+    curves: tuple[Fraction, ...] = ()
     renyi_delta: Fraction | None = None
     renyi: int = 0
     parts: Mapping[Part, Totals] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ class Verification:
     anchored: int
     problems: tuple[str, ...]
     unseen: tuple[str, ...]
-    unreleased: tuple[int, ...] = field(default=())
+    unreleased: tuple[int, ...] = ()
 
     @property
     def passed(self) -> bool:

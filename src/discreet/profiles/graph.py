@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -71,7 +71,7 @@ class ProfileGraph:
     #: One row of exact probabilities for each profile.
     distributions: tuple[tuple[Fraction, ...], ...]
     #: Pairs of positions in ``profiles``, each once, the smaller first.
-    edges: tuple[tuple[int, int], ...] = field(default=())
+    edges: tuple[tuple[int, int], ...] = ()
 
     def __init__(
         self,
