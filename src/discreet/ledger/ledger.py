@@ -78,7 +78,8 @@ class Ledger:
         self._store = Store(url, patience)
         if self._default is not None:
             _begin(self._store, self._key, self._default)
-        self._store.require()
+        else:
+            self._store.require()
         with self._store.reading() as session:
             self._id = session.head().ledger
             first = session.entry(0)

@@ -137,11 +137,11 @@ class Sized(Mechanism):
     """A mechanism whose record follows from the declarations, but which some numbers of records are refused for."""
 
     @abstractmethod
-    def _record(self, model: Any, domain: Domain) -> Record:
+    def _record(self, model: Any, domain: Domain, /) -> Record:
         """Return the public record, or refuse the declarations."""
 
     @abstractmethod
-    def _check_size(self, record: Any, model: Any, domain: Domain, n_records: Any) -> None:
+    def _check_size(self, record: Any, model: Any, domain: Domain, n_records: Any, /) -> None:
         """Refuse a public number of records."""
 
     def check(self, model: Any, domain: Domain, layout: Layout | None = None) -> None:
