@@ -10,6 +10,7 @@ from scipy.special import betainc, betaln
 
 import discreet as dc
 from discreet.artifact import Release
+from discreet.domain import Domain
 from discreet.errors import UsageError
 from discreet.models import MarkovChain
 from discreet.privacy.costs.likelihood_range import simplex_range
@@ -71,7 +72,9 @@ def test_the_range_of_one_entry_is_attained_and_never_exceeded() -> None:
 
 def test_no_pair_of_neighbors_loses_more_than_epsilon() -> None:
     mechanism = dc.mechanisms.TablePosterior(epsilon=1, support=LEAST)
-    temperature = float(mechanism._record(CHAIN).parameters["temperature"])
+    temperature = float(
+        mechanism.plan(CHAIN, Domain(None, None, "clip", "none"), 3).parameters["temperature"]
+    )
     worst = 0.0
     for one, two in neighbors(3):
         p, q = 1 + one / temperature, 1 + two / temperature

@@ -11,7 +11,7 @@ from discreet.domain.bin_grid import MOST_CELLS, Grid
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-    from discreet.families.record_sums import RecordSums
+    from discreet.families import RecordSums
 
 #: The only way there is so far.
 METHOD = "permute_and_flip"

@@ -46,11 +46,11 @@ from discreet.artifact.records.registry import RECORDS
 from discreet.artifact.release import Release, Statistics
 from discreet.artifact.samples import encode_samples, read_samples
 from discreet.artifact.stamp import read_stamp
-from discreet.domain.declarations import Domain
+from discreet.domain import Domain
 from discreet.domain.unit import NullUnit, Rule, Unit, check_unit
 from discreet.domain.where import read_where
 from discreet.errors import ReleaseFileError, UsageError
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.registry import build
 from discreet.names import one_line
 from discreet.privacy import Guarantee

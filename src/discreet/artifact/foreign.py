@@ -20,7 +20,7 @@ from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.artifact.records.foreign import ForeignRecord, PublishedNumber
 from discreet.artifact.release import Release, Statistics
 from discreet.errors import UsageError
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.model_file import declared
 from discreet.names import asked_for, check_name, closest
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, Unstated, ZeroConcentratedDP

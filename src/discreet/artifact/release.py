@@ -20,13 +20,10 @@ from discreet.artifact.records.base import Record, SamplingRecord
 from discreet.artifact.records.noise import NoiseRecord
 from discreet.artifact.samples import Samples
 from discreet.artifact.stamp import LedgerStamp
-from discreet.domain.declarations import Domain, Neighbors
-from discreet.domain.unit import Unit
+from discreet.domain import Domain, Neighbors, Unit
 from discreet.errors import UsageError
-from discreet.families.base import Family
-from discreet.families.likelihood import Likelihood
-from discreet.families.record_sums import RecordSums
-from discreet.models.base import Model
+from discreet.families import Family, Likelihood, RecordSums
+from discreet.models import Model
 from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout
 from discreet.privacy import Guarantee, Noise, compose

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from discreet.artifact.release import Release
-    from discreet.privacy.guarantees import Guarantee
+    from discreet.artifact import Release
+    from discreet.privacy import Guarantee
 
 #: A command that is done sooner shows no progress.
 PATIENCE_SECONDS = 1.0

@@ -13,8 +13,7 @@ from discreet.cli.output_checks import ensure_no_release, ensure_writable
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
-    from discreet.families.base import Family
-    from discreet.families.record_sums import RecordSums
+    from discreet.families import Family, RecordSums
     from discreet.inference.posterior import Posterior
 
 #: The three readings, in the order of the table and of the pictures.

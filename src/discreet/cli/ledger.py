@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -167,15 +168,8 @@ def verify(
 
     found = Ledger.audit(url, against=against or (), head=head)
     if json:
-        content = {
-            "passed": found.passed,
-            "ledger": found.ledger,
-            "entries": found.entries,
-            "head": found.head,
-            "problems": list(found.problems),
-            "unseen": list(found.unseen),
-            "unreleased": list(found.unreleased),
-        }
+        content = {"passed": found.passed, **asdict(found)}
+        del content["anchored"]
         print_json("ledger-verify", content)
     else:
         print_wrapped(

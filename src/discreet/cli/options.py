@@ -12,10 +12,10 @@ from typer import Argument, Option
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.domain.declarations import Domain
-    from discreet.mechanisms.quantile import PrivateQuantiles
+    from discreet.domain import Domain
+    from discreet.mechanisms import PrivateQuantiles
     from discreet.models.base import Model as AnyModel
-    from discreet.privacy.guarantees import Guarantee
+    from discreet.privacy import Guarantee
 
 
 def option(metavar: str | None, text: str, *names: str, **more: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import DataError, ReleaseFileError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.artifact.release import Release
+    from discreet.artifact import Release
 
 _DATA_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 

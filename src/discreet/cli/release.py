@@ -70,8 +70,8 @@ from discreet.domain.declarations import REDACTED
 from discreet.errors import DiscreetError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.artifact.release import Release
-    from discreet.privacy.guarantees import Guarantee
+    from discreet.artifact import Release
+    from discreet.privacy import Guarantee
 
 
 _ROWS, _WEIGHTS = "for example --row-bounds 0,100", "for example --weight-bounds 0,10"

@@ -9,9 +9,9 @@ from discreet.cli.options import read_pair
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.families.base import Family
-    from discreet.mechanisms.base import Mechanism
-    from discreet.models.base import Model
+    from discreet.families import Family
+    from discreet.mechanisms import Mechanism
+    from discreet.models import Model
 
 _SUPPORT_HINT = "write --support=LOW,HIGH, as in --support=0.01,0.99, and repeat it for every parameter."
 

@@ -11,7 +11,7 @@ from discreet.cli.options import budget_option, option
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.models.base import Model
+    from discreet.models import Model
 
 sampling_option = partial(option, rich_help_panel="Research mechanisms, which release samples")
 

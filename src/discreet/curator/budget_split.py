@@ -9,8 +9,8 @@ from typing import Any
 from discreet.curator.declare import Declaration, declare
 from discreet.domain.columns import read_split
 from discreet.errors import UsageError
-from discreet.families.record_sums import RecordSums
-from discreet.mechanisms.base import Mechanism
+from discreet.families import RecordSums
+from discreet.mechanisms import Mechanism
 from discreet.rational import Number, exact
 
 Budget = dict[str, Fraction | None]

@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from discreet.arguments import instance, one_of
 from discreet.curator.declare import asked_columns
-from discreet.domain.columns import Column, Numeric
-from discreet.domain.declarations import Outside
-from discreet.families.categorical import Categorical
-from discreet.families.mean import Mean
-from discreet.families.record_sums import RecordSums
-from discreet.models.base import Model
-from discreet.models.column_model import ColumnModel
+from discreet.domain import Column, Numeric, Outside
+from discreet.families import Categorical, Mean, RecordSums
+from discreet.models import ColumnModel, Model
 from discreet.names import shown
 
 if TYPE_CHECKING:

@@ -10,19 +10,17 @@ from discreet.arguments import listed, one_of
 from discreet.artifact import BoundsChoice, GroupSelection, Record
 from discreet.artifact.about import About, read_about
 from discreet.curator.people import people_of, unit_of, weighed_and_capped
-from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit, Unit
 from discreet.domain.where import Condition, read_where
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family, RecordSums
 from discreet.families.fit_bins import bin_layout, checkable, fit_grid, read_share
-from discreet.families.record_sums import RecordSums
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms import Mechanism
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.mechanisms.private_groups import LabelBudget
 from discreet.mechanisms.quantile import PrivateQuantiles, plan_choices
-from discreet.models.base import Model
-from discreet.models.column_model import ColumnModel
+from discreet.models import ColumnModel, Model
 from discreet.models.layout import Layout
 from discreet.names import asked_for, check_name
 from discreet.privacy import ApproxDP, Guarantee, PureDP

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from discreet.domain.declarations import Missing, Neighbors, Outside
+from discreet.domain import Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms import Mechanism
 from discreet.rational import Number
 
 if TYPE_CHECKING:

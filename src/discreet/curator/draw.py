@@ -14,13 +14,13 @@ from discreet.artifact import FitCheck, GroupSelection, LedgerStamp, Record, Rel
 from discreet.artifact.possible_totals import MOST_RECORDS
 from discreet.curator.declare import Declaration
 from discreet.errors import DataError, UsageError
+from discreet.families import RecordSums
 from discreet.families.fit_bins import bin_layout, checkable, chosen_cells, fit_grid
-from discreet.families.record_sums import RecordSums
 from discreet.mechanisms.base import RandomSource, Totals
 from discreet.mechanisms.noise import NoiseMechanism
 from discreet.mechanisms.private_groups import choose_groups
 from discreet.mechanisms.quantile import choose_bounds
-from discreet.models.column_model import ColumnModel
+from discreet.models import ColumnModel
 from discreet.names import check_name
 from discreet.version import __version__
 

@@ -9,7 +9,7 @@ from discreet.arguments import one_of, whole
 from discreet.domain.unit import FOR_DATES, FOR_LABELS, NullUnit, Pair, Rule, Unit, read_unit
 from discreet.errors import UsageError
 from discreet.families.cluster_mean import MOST_ROWS
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.names import asked_for
 
 

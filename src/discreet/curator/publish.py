@@ -14,13 +14,13 @@ from discreet.artifact import LedgerStamp, Release
 from discreet.curator.declare import Declaration, declare
 from discreet.curator.declared import Declared
 from discreet.curator.draw import Reading, draw, read
-from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit, Unit
 from discreet.errors import DataError, UsageError
-from discreet.families.record_sums import RecordSums
+from discreet.families import RecordSums
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
-from discreet.mechanisms.noise import Gaussian, Laplace
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.grouped import private_column
 from discreet.names import check_name
 from discreet.privacy import Noise, PermuteAndFlip

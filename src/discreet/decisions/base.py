@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,11 +12,11 @@ import numpy as np
 from discreet.arguments import listed as read_list
 from discreet.arguments import numbers
 from discreet.errors import UsageError
+from discreet.models.base import Draws
 
 if TYPE_CHECKING:
     from discreet.inference.posterior import Posterior
 
-Draws = Mapping[str, np.ndarray]
 #: A scalar parameter by name (``"rate"``, ``"p[b]"``), or a function of the draws that gives a number for each.
 Scalar = str | Callable[[Draws], Any]
 #: A comparison as text (``"p > 0.5"``, ``"1 <= rate < 2"``), or a function of the draws that says yes or no for each.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -55,11 +55,12 @@ class Response:
     candidates: Sequence[Any] | np.ndarray
     utilities: np.ndarray
     standard_errors: np.ndarray
-    question: Utility = field(kw_only=True)
-    bound: SamplingBound | None = field(default=None, kw_only=True)
-    no_bound: str | None = field(default=None, kw_only=True)
-    diagnostics: Diagnostics = field(kw_only=True)
-    about: str | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    question: Utility
+    bound: SamplingBound | None = None
+    no_bound: str | None = None
+    diagnostics: Diagnostics
+    about: str | None = None
 
     @property
     def expected(self) -> float:

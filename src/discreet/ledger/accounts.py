@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from discreet.arguments import real, shown
+from discreet.arguments import shown
 from discreet.domain.where import Condition
 from discreet.errors import BudgetError, LedgerError, UsageError
 from discreet.ledger.amounts import asked_of, in_words
@@ -24,7 +24,6 @@ from discreet.ledger.filters import (
     fits,
     guarantee_json,
     read_guarantee,
-    read_terms,
     remaining,
     spent,
     terms_of,
@@ -33,10 +32,10 @@ from discreet.ledger.hash_chain import VERSION, Entry
 from discreet.ledger.partitions import Part, Partition, part_of
 from discreet.ledger.store import EVERYBODY, Session
 from discreet.names import closest
-from discreet.privacy.guarantees import Guarantee
+from discreet.privacy import Guarantee
 
 if TYPE_CHECKING:
-    from discreet.artifact.stamp import LedgerStamp
+    from discreet.artifact import LedgerStamp
 
 _LONGEST_NAME = 200
 _REQUEST = re.compile(r"[0-9A-Za-z-]{8,64}")
@@ -119,7 +118,7 @@ def after_charge(
                 f"analysts of the data set {dataset!r} have budgets of their own: name the analyst."
             )
         own = session.account(dataset, analyst)
-        scopes.append((analyst, *((read_terms(found[2]), Totals()) if own is None else own[:2])))
+        scopes.append((analyst, *((found[2], Totals()) if own is None else own[:2])))
     after = []
     about = part_of(found[0].partitions, where)
     for scope, terms, totals in scopes:
@@ -161,12 +160,6 @@ def charged_before(
     return found
 
 
-def check_patience(patience: float) -> None:
-    """Raise unless this is a number of seconds."""
-    if not 0 <= real(patience, "patience") < 1e6:
-        raise UsageError(f"patience must be a number of seconds, got patience={shown(patience)}.")
-
-
 def _refused(
     dataset: str, analyst: str, terms: Terms, totals: Totals, parts: Sequence[Guarantee]
 ) -> BudgetError:
@@ -205,9 +198,7 @@ def add_partition(session: Session, dataset: str, made: Partition) -> tuple[Acco
     terms = with_partition(found[0], made)
     if terms == found[0]:
         return Account(dataset, None, *found[:2]), False
-    session.set_terms(
-        dataset, EVERYBODY, terms, None if found[2] is None else with_partition(read_terms(found[2]), made)
-    )
+    session.set_terms(dataset, EVERYBODY, terms, found[2] and with_partition(found[2], made))
     for one, analyst, own, *_ in list(session.accounts()):
         if one == dataset and analyst != EVERYBODY:
             session.set_terms(dataset, analyst, with_partition(own, made), None)
@@ -242,12 +233,10 @@ def begun(first: Entry | None, url: str, wanted: Countable | None) -> tuple[bool
 
 
 def opened_before(
-    dataset: str, found: tuple[Terms, Totals, Any], terms: Terms, analysts: Terms | None
+    dataset: str, found: tuple[Terms, Totals, Terms | None], terms: Terms, analysts: Terms | None
 ) -> Account:
     """Return the account of a data set that is open, or raise if it was opened with another budget."""
-    known = None if found[2] is None else read_terms(found[2])
-    same = _asked(found[0]) == _asked(terms)
-    if not same or (known and _asked(known)) != (analysts and _asked(analysts)):
+    if [_asked(one) for one in (found[0], found[2])] != [_asked(one) for one in (terms, analysts)]:
         raise UsageError(
             f"the data set {dataset!r} is open with another budget, and budgets cannot be changed.",
             hint=f"its budget is {in_words(found[0].budget.budgets())}",
@@ -255,9 +244,9 @@ def opened_before(
     return Account(dataset, None, *found[:2])
 
 
-def _asked(terms: Terms) -> tuple[Countable, Fraction]:
+def _asked(terms: Terms | None) -> tuple[Countable, Fraction] | None:
     """Return what the curator chose; orders are the library's, perhaps an older version's."""
-    return terms.budget, terms.renyi_share
+    return terms and (terms.budget, terms.renyi_share)
 
 
 def unknown(session: Session, dataset: str) -> UsageError:

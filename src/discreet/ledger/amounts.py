@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from discreet.ledger.filters import Chargeable
-from discreet.privacy.metric_dp import MetricDP
+from discreet.privacy import MetricDP
 from discreet.rational import plain, text
 
 _DIGITS = 6

@@ -50,9 +50,7 @@ from discreet.arguments import instance
 from discreet.errors import UsageError
 from discreet.ledger.partitions import Part, Partition, partition_from
 from discreet.ledger.renyi_filter import conversion, default_orders, pure_curve, round_up
-from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
-from discreet.privacy.metric_dp import MetricDP, PseudoMetric
-from discreet.privacy.renyi import RenyiDP
+from discreet.privacy import ApproxDP, Guarantee, MetricDP, PseudoMetric, PureDP, RenyiDP, ZeroConcentratedDP
 from discreet.rational import Number, exact, plain, text
 
 #: Kinds that a ledger keeps account of.
@@ -105,7 +103,7 @@ class Totals:
     approx: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     rho: Fraction = Fraction(0)
-    curves: tuple[Fraction, ...] = field(default=())
+    curves: tuple[Fraction, ...] = ()
     renyi_delta: Fraction | None = None
     renyi: int = 0
     parts: Mapping[Part, Totals] = field(default_factory=dict)

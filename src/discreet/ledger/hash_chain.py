@@ -31,6 +31,16 @@ _FRAME = ("ledger", "sequence", "kind", "time", "previous")
 
 
 @dataclass(frozen=True)
+class Head:
+    """The newest entry, and its seal."""
+
+    ledger: str
+    sequence: int
+    hash: str
+    seal: str | None
+
+
+@dataclass(frozen=True)
 class Entry:
     """One entry: its place in the chain, and what it says."""
 
@@ -95,9 +105,9 @@ def key_from_environment() -> bytes | None:
     return key.encode("utf-8", "surrogateescape")
 
 
-def seal_head(key: bytes, ledger: str, sequence: int, hash_: str) -> str:
+def seal_head(key: bytes, newest: Head | Entry) -> str:
     """Return the HMAC of the newest entry's place and hash."""
-    text = canonical({"head": hash_, "ledger": ledger, "sequence": sequence})
+    text = canonical({"head": newest.hash, "ledger": newest.ledger, "sequence": newest.sequence})
     return hmac.new(key, text.encode("ascii"), hashlib.sha256).hexdigest()
 
 
@@ -106,10 +116,9 @@ def same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode())
 
 
-def check_seal(
-    seal: str | None, key: bytes | None, ledger: str, sequence: int, hash_: str, *, is_sealed: bool
-) -> None:
+def check_seal(head: Head, key: bytes | None, *, is_sealed: bool) -> None:
     """Raise unless the newest entry is sealed with the key, or there is neither a seal nor a key."""
+    seal = head.seal
     if is_sealed != (seal is not None):
         raise LedgerError("the seal of the ledger was removed or added.", hint="verify the ledger")
     if seal is None and key is None:
@@ -118,5 +127,5 @@ def check_seal(
         raise UsageError("this ledger is sealed with a key.", hint=f"set {KEY_VARIABLE}")
     if seal is None:
         raise LedgerError(f"{KEY_VARIABLE} is set, and this ledger has no seal.", hint="verify the ledger")
-    if not same(seal, seal_head(key, ledger, sequence, hash_)):
+    if not same(seal, seal_head(key, head)):
         raise LedgerError("the ledger was altered, or sealed with another key.", hint="verify the ledger")

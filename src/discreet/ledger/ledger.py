@@ -19,29 +19,28 @@ from discreet.ledger.accounts import (
     begun,
     charged_before,
     check_derived,
-    check_patience,
     checked_name,
     opened_before,
     unknown,
 )
 from discreet.ledger.filters import (
+    Countable,
     Terms,
     Totals,
     chargeable,
     countable,
     guarantee_json,
-    read_terms,
     terms_of,
 )
-from discreet.ledger.hash_chain import Entry, read_entry
+from discreet.ledger.hash_chain import Entry, Head, read_entry
 from discreet.ledger.partitions import part_of, read_partition
-from discreet.ledger.store import EVERYBODY, Head, Session, Store
+from discreet.ledger.store import EVERYBODY, Session, Store
+from discreet.privacy import Guarantee
 from discreet.privacy.composition import GroupKey
-from discreet.privacy.guarantees import Guarantee
 from discreet.rational import Number
 
 if TYPE_CHECKING:
-    from discreet.artifact.release import Release
+    from discreet.artifact import Release
     from discreet.ledger.verify import Verification
 
 
@@ -74,16 +73,13 @@ class Ledger:
     """
 
     def __init__(self, url: str, budget: Guarantee | None = None, *, patience: float = 60.0) -> None:
-        check_patience(patience)
         self._default = None if budget is None else countable(budget, "budget")
         self._key = chain.key_from_environment()
         self._store = Store(url, patience)
-        if budget is not None and not self._is_begun():
-            self._begin()
-        elif not self._store.exists():
-            from discreet.ledger.trouble import no_ledger
-
-            raise no_ledger(self._store.name)
+        if self._default is not None:
+            _begin(self._store, self._key, self._default)
+        else:
+            self._store.require()
         with self._store.reading() as session:
             self._id = session.head().ledger
             first = session.entry(0)
@@ -92,13 +88,9 @@ class Ledger:
     @classmethod
     def create(cls, url: str, *, patience: float = 60.0) -> Ledger:
         """Create a ledger without a default budget, unless there is one: every data set must then be opened by name."""
-        check_patience(patience)
-        blank = cls.__new__(cls)
-        blank._default, blank._key = None, chain.key_from_environment()
-        blank._store = Store(url, patience)
-        if not blank._is_begun():
-            blank._begin()
-        blank.close()
+        store = Store(url, patience)
+        _begin(store, chain.key_from_environment(), None)
+        store.close()
         return cls(url, patience=patience)
 
     def __repr__(self) -> str:
@@ -286,7 +278,7 @@ class Ledger:
             if found[2] is None:
                 raise UsageError(f"analysts of the data set {dataset!r} have no budgets of their own.")
             own = session.account(dataset, checked_name(analyst, "analyst"))
-            terms, totals = (read_terms(found[2]), Totals()) if own is None else own[:2]
+            terms, totals = (found[2], Totals()) if own is None else own[:2]
             return Account(dataset, analyst, terms, totals)
 
     def accounts(self) -> list[Account]:
@@ -325,13 +317,10 @@ class Ledger:
         patience: float = 60.0,
     ) -> Verification:
         """Verify the ledger at a URL, even one that is too damaged to be opened."""
-        from discreet.ledger.trouble import no_ledger
         from discreet.ledger.verify import verify
 
-        check_patience(patience)
         store = Store(url, patience)
-        if not store.exists():
-            raise no_ledger(store.name)
+        store.require()
         try:
             return verify(store, chain.key_from_environment(), against=against, head=head)
         finally:
@@ -340,26 +329,6 @@ class Ledger:
     def close(self) -> None:
         """Close the connections to the database."""
         self._store.close()
-
-    def _is_begun(self) -> bool:
-        if not self._store.exists():
-            return False
-        with self._store.reading() as session:
-            return not session.is_empty()
-
-    def _begin(self) -> None:
-        """Make the tables and write the first entry, unless another process just did."""
-        self._store.create()
-        with self._store.writing() as session:
-            session.alone()
-            if not session.is_empty():
-                return
-            identity = str(uuid.uuid4())
-            default = None if self._default is None else guarantee_json(self._default)
-            sealed = self._key is not None
-            content = {"format": chain.FORMAT, "version": chain.VERSION, "budget": default, "sealed": sealed}
-            first = Entry(identity, 0, "ledger", chain.now(), chain.NOTHING, content)
-            session.append(first, self._seal(first))
 
     def _checked_head(self, session: Session) -> Head:
         """Take the write lock; raise if the newest entry is not the one that the head and its seal speak of."""
@@ -378,23 +347,35 @@ class Ledger:
                 f"at {self.url} there is another ledger now.",
                 hint="nothing was charged; open the ledger again",
             )
-        chain.check_seal(head.seal, self._key, head.ledger, head.sequence, head.hash, is_sealed=self._sealed)
+        chain.check_seal(head, self._key, is_sealed=self._sealed)
 
     def _open(
         self, session: Session, head: Head, dataset: str, terms: Terms, per_analyst: Terms | None
-    ) -> Head:
+    ) -> Entry:
         analysts = per_analyst and per_analyst.to_json()
         content = {"dataset": dataset, "terms": terms.to_json(), "per_analyst": analysts}
         made = self._append(session, head, "open", content)
         session.add_account(dataset, EVERYBODY, terms, per_analyst)
-        return Head(made.ledger, made.sequence, made.hash, None)
-
-    def _append(self, session: Session, head: Head, kind: str, content: dict[str, Any]) -> Entry:
-        made = Entry(head.ledger, head.sequence + 1, kind, chain.now(), head.hash, content)
-        session.append(made, self._seal(made))
         return made
 
-    def _seal(self, entry: Entry) -> str | None:
-        if self._key is None:
-            return None
-        return chain.seal_head(self._key, entry.ledger, entry.sequence, entry.hash)
+    def _append(self, session: Session, head: Head | Entry, kind: str, content: dict[str, Any]) -> Entry:
+        made = Entry(head.ledger, head.sequence + 1, kind, chain.now(), head.hash, content)
+        session.append(made, self._key)
+        return made
+
+
+def _begin(store: Store, key: bytes | None, default: Countable | None) -> None:
+    """Make the tables and write the first entry, unless they are there or another process just did."""
+    if store.exists():
+        with store.reading() as session:
+            if not session.is_empty():
+                return
+    store.create()
+    with store.writing() as session:
+        session.alone()
+        if not session.is_empty():
+            return
+        budget, sealed = default and guarantee_json(default), key is not None
+        content = {"format": chain.FORMAT, "version": chain.VERSION, "budget": budget, "sealed": sealed}
+        first = Entry(str(uuid.uuid4()), 0, "ledger", chain.now(), chain.NOTHING, content)
+        session.append(first, key)

@@ -31,12 +31,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.arguments import listed, one_of
-from discreet.domain.columns import Labels
+from discreet.domain import Labels
 from discreet.domain.labels import one_spelling
 from discreet.domain.where import Comparison, Condition, Joined
 from discreet.errors import UsageError
+from discreet.privacy import Guarantee
 from discreet.privacy.composition import GroupKey
-from discreet.privacy.guarantees import Guarantee
 
 #: A part of a data set: the column of its partition, and its label.
 Part = tuple[str, str]

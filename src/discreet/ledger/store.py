@@ -23,7 +23,6 @@ import sqlite3
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -31,9 +30,10 @@ from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine
 
 from discreet.addresses import ServerAddress, read_address
+from discreet.arguments import real, shown
 from discreet.errors import LedgerError, UsageError
 from discreet.ledger.filters import Terms, Totals, read_terms, read_totals
-from discreet.ledger.hash_chain import Entry, canonical, read_entry
+from discreet.ledger.hash_chain import Entry, Head, canonical, read_entry, seal_head
 from discreet.ledger.sqlite_file import LedgerFile
 from discreet.ledger.trouble import damaged, explained, no_ledger
 
@@ -71,20 +71,12 @@ _CREATION_LOCK = 0x6469736372656574
 _PAGE = 2_000
 
 
-@dataclass(frozen=True)
-class Head:
-    """The newest entry's place and hash, and the seal over them."""
-
-    ledger: str
-    sequence: int
-    hash: str
-    seal: str | None
-
-
 class Store:
     """The tables behind one URL."""
 
     def __init__(self, url: str, patience: float) -> None:
+        if not 0 <= real(patience, "patience") < 1e6:
+            raise UsageError(f"patience must be a number of seconds, got patience={shown(patience)}.")
         address = read_address(url)
         self.name = address.name
         self._place = address if isinstance(address, ServerAddress) else LedgerFile(address)
@@ -135,6 +127,11 @@ class Store:
             # they are made in one transaction, so one of them was removed
             raise damaged(self.name)
         return all(there)
+
+    def require(self) -> None:
+        """Raise unless there is a ledger."""
+        if not self.exists():
+            raise no_ledger(self.name)
 
     def entries(self) -> Iterator[tuple[int, str, int | None, str]]:
         """Yield the stored sequence, hash, charge and body of each entry, in order.
@@ -189,10 +186,8 @@ def sqlite_engine(file: LedgerFile, patience: float) -> Engine:
     def connect(connection: Any, record: object) -> None:
         # transactions are begun below, not by the driver, which would begin them too late
         connection.isolation_level = None
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode = DELETE")
-        cursor.execute("PRAGMA synchronous = EXTRA")
-        cursor.close()
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA synchronous = EXTRA")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -289,11 +284,12 @@ class Session:
         found = (read_entry(row[0]) for row in self._connection.execute(query))
         return next((one for one in found if one.content.get("request") == request), None)
 
-    def append(self, entry: Entry, seal: str | None) -> None:
+    def append(self, entry: Entry, key: bytes | None) -> None:
         """Add an entry and move the head."""
         charge = entry.content["charge"] if entry.kind == "released" else None
         row = {"sequence": entry.sequence, "hash": entry.hash, "charge": charge, "body": entry.text}
         self._connection.execute(_ENTRIES.insert(), row)
+        seal = key and seal_head(key, entry)
         head = {"ledger": entry.ledger, "sequence": entry.sequence, "hash": entry.hash, "seal": seal}
         if entry.sequence == 0:
             self._connection.execute(_HEAD.insert(), {"id": 1, **head})
@@ -308,13 +304,13 @@ class Session:
             query = query.where(c.sequence > after)
         return [tuple(row) for row in self._connection.execute(query)]
 
-    def account(self, dataset: str, analyst: str = EVERYBODY) -> tuple[Terms, Totals, Any] | None:
+    def account(self, dataset: str, analyst: str = EVERYBODY) -> tuple[Terms, Totals, Terms | None] | None:
         """Return an account's terms, its totals, and the terms of its analysts as JSON."""
         query = sa.select(_ACCOUNTS.c.terms, _ACCOUNTS.c.totals).where(_whose(dataset, analyst))
         row = self._connection.execute(query).first()
         return None if row is None else _read_account(*row)
 
-    def accounts(self) -> Iterator[tuple[str, str, Terms, Totals, Any]]:
+    def accounts(self) -> Iterator[tuple[str, str, Terms, Totals, Terms | None]]:
         """Yield all accounts: data set, analyst, terms, totals, terms of analysts."""
         c = _ACCOUNTS.c
         query = sa.select(c.dataset, c.analyst, c.terms, c.totals).order_by(c.dataset, c.analyst)
@@ -349,10 +345,10 @@ def _terms_text(terms: Terms, per_analyst: Terms | None) -> str:
     return canonical({name: terms.to_json(), "per_analyst": per_analyst and per_analyst.to_json()})
 
 
-def _read_account(terms: str, totals: str) -> tuple[Terms, Totals, Any]:
+def _read_account(terms: str, totals: str) -> tuple[Terms, Totals, Terms | None]:
     try:
         content = json.loads(terms)
-        own = content["partitioned"] if "partitioned" in content else content["account"]
-        return read_terms(own), read_totals(json.loads(totals)), content["per_analyst"]
+        own, per_analyst = content.get("partitioned") or content["account"], content["per_analyst"]
+        return read_terms(own), read_totals(json.loads(totals)), per_analyst and read_terms(per_analyst)
     except (ValueError, KeyError, TypeError, ArithmeticError):
         raise LedgerError("an account of the ledger is damaged.") from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,12 @@ from discreet.errors import DiscreetError, LedgerError, UsageError
 from discreet.ledger import hash_chain as chain
 from discreet.ledger.accounts import with_partition
 from discreet.ledger.filters import Terms, Totals, added, fits, read_guarantee, read_terms
-from discreet.ledger.hash_chain import Entry, read_entry
+from discreet.ledger.hash_chain import Entry, Head, read_entry
 from discreet.ledger.partitions import part_of, partition_from
-from discreet.ledger.store import EVERYBODY, Head, Store
+from discreet.ledger.store import EVERYBODY, Store
 
 if TYPE_CHECKING:
-    from discreet.artifact.release import Release
+    from discreet.artifact import Release
 
 # a ledger that was rewritten differs everywhere; a reader needs the first few places
 _MOST_PROBLEMS = 20
@@ -44,7 +44,7 @@ class Verification:
     anchored: int
     problems: tuple[str, ...]
     unseen: tuple[str, ...]
-    unreleased: tuple[int, ...] = field(default=())
+    unreleased: tuple[int, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -61,6 +61,7 @@ class _Replay:
         self.charges: dict[int, tuple[str, str | None]] = {}
         self.released: dict[int, list[Any]] = {}
         self.problems: list[str] = []
+        self.note = self.problems.append
         self.n_entries = 0
         self.last: Entry | None = None
         self.last_hash = chain.NOTHING
@@ -70,9 +71,6 @@ class _Replay:
         self.releases: set[str] = set()
         self.ledger: str | None = None
         self.sealed = False
-
-    def note(self, problem: str) -> None:
-        self.problems.append(problem)
 
     def take(self, sequence: int, stored: str, charge: int | None, body: str) -> None:
         """Read one stored row."""
@@ -166,7 +164,7 @@ class _Replay:
             self.released.setdefault(content["charge"], []).extend(content["releases"])
         self.releases |= {one["id"] for one in content["releases"]}
 
-    def compare(self, head: Head, accounts: Iterable[tuple[str, str, Terms, Totals, Any]]) -> None:
+    def compare(self, head: Head, accounts: Iterable[tuple[str, str, Terms, Totals, Terms | None]]) -> None:
         """Compare the head and the running totals with what the entries imply."""
         if self.last is None or (head.ledger, head.sequence, head.hash) != (
             self.ledger,
@@ -178,7 +176,7 @@ class _Replay:
         for key in sorted(kept.keys() | self.accounts.keys()):
             implied = self.accounts.get(key)
             per = self.analysts.get(key[0]) if key[1] == EVERYBODY else None
-            if implied is None or kept.get(key) != (*implied, per and per.to_json()):
+            if implied is None or kept.get(key) != (*implied, per):
                 whose = f"the data set {key[0]!r}" + (f" for the analyst {key[1]!r}" if key[1] else "")
                 self.note(f"the running totals of {whose} are not what its entries add up to.")
 
@@ -266,7 +264,7 @@ def _seal_problem(head: Head, key: bytes | None, sealed: bool) -> str | None:
         return None
     if head.seal is None:
         return f"{chain.KEY_VARIABLE} is set, and the ledger is not sealed: it may have been rewritten."
-    if not chain.same(head.seal, chain.seal_head(key, head.ledger, head.sequence, head.hash)):
+    if not chain.same(head.seal, chain.seal_head(key, head)):
         return "the seal does not fit: the ledger was altered without the key, or sealed with another one."
     return None
 

@@ -16,18 +16,17 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
-from discreet.arguments import Constructed, fill, refilled, whole
+from discreet.arguments import Constructed, fill, whole
 from discreet.artifact import Record, Samples, Statistics
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.base import Family
-from discreet.models.base import Model
+from discreet.families import Family
+from discreet.models import Model
 from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
-from discreet.privacy import ApproxDP, Guarantee, MetricDP, PureDP
+from discreet.privacy import Guarantee
 from discreet.privacy.costs.scored_points import ScoredPoints
 from discreet.privacy.guarantees import pure_or_approx
-from discreet.privacy.metric.per_unit import PerUnit
 from discreet.samplers.secure import RandomSource
 
 _T = TypeVar("_T")
@@ -52,6 +51,9 @@ class Mechanism(metaclass=Constructed):
     #: What errors about missing arguments begin with, and an example of a call.
     what: ClassVar[str] = "posterior sampling needs"
     example: ClassVar[str]
+    #: Its budget, and the probability that the promise fails, unless :meth:`guarantee` promises something else.
+    epsilon: Any
+    delta: Any
 
     @classmethod
     def expect(cls, mechanism: Any, refusal: str, *, hint: str | None = None) -> Self:
@@ -82,9 +84,9 @@ class Mechanism(metaclass=Constructed):
             raise UsageError(f"{cls.what} a prior, which is part of its guarantee.", hint=cls.example)
         return read
 
-    @abstractmethod
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
         """Return what a release through this mechanism promises, for everything it releases together."""
+        return pure_or_approx(self.epsilon, self.delta, neighbors=neighbors)
 
     def divided(self, share: Fraction) -> tuple[Mechanism, Any]:
         """Return two of its kind that spend its budget together, the second one ``share`` of it."""
@@ -130,26 +132,24 @@ class Mechanism(metaclass=Constructed):
         return [self.draw(record, data, source) for _ in range(times)]
 
 
-class Priced(Mechanism):
-    """A mechanism whose budget is an epsilon between any two neighbors, or one per unit of their distance."""
+class Sized(Mechanism):
+    """A mechanism whose record follows from the declarations, but which some numbers of records are refused for."""
 
-    budget: Fraction | PerUnit
-    delta: Fraction | None = None
+    @abstractmethod
+    def _record(self, model: Any, domain: Domain, /) -> Record:
+        """Return the public record, or refuse the declarations."""
 
-    @property
-    def epsilon(self) -> Fraction:
-        """The price between any two neighbors, at most."""
-        return self.budget.whole if isinstance(self.budget, PerUnit) else self.budget
+    @abstractmethod
+    def _check_size(self, record: Any, model: Any, domain: Domain, n_records: Any, /) -> None:
+        """Refuse a public number of records."""
 
-    def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> Self:
-        if not isinstance(self.budget, PerUnit):
-            return self
-        return refilled(self, budget=self.budget.within(model, domain, neighbors))
+    def check(self, model: Any, domain: Domain, layout: Layout | None = None) -> None:
+        self._record(model, domain)
 
-    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP | MetricDP:
-        if isinstance(self.budget, PerUnit):
-            return self.budget.guarantee(neighbors)
-        return pure_or_approx(self.budget, self.delta, neighbors=neighbors)
+    def plan(self, model: Any, domain: Domain, n_records: Any, layout: Layout | None = None) -> Record:
+        record = self._record(model, domain)
+        self._check_size(record, model, domain, n_records)
+        return record
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,13 +11,12 @@ import numpy as np
 from discreet.arguments import listed
 from discreet.artifact import Samples
 from discreet.artifact.records.finite_posterior import FinitePosteriorRecord
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, draw_points, read_samples
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.layout import Layout
-from discreet.privacy import PureDP
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.parameter_set import (
     MOST_VALUES,
@@ -74,11 +73,12 @@ class FinitePosterior(Mechanism):
     """
 
     name = "finite_posterior"
+    delta = None
     what = "a posterior on a finite set needs"
     example = "for example dc.mechanisms.FinitePosterior([0.1, 0.2, 0.5], [0.5, 0.3, 0.2], epsilon=1)"
     parameters: tuple[Any, ...]
     weights: tuple[Fraction, ...] | None
-    budget: Fraction
+    epsilon: Fraction
     samples: int
     largest_change: Fraction | None
 
@@ -103,26 +103,18 @@ class FinitePosterior(Mechanism):
         self._set(
             parameters=listing,
             weights=None if isinstance(weights, str) else read_weights(weights, len(listing)),
-            budget=positive_budget(self._needed(epsilon, "epsilon"), "epsilon"),
+            epsilon=positive_budget(self._needed(epsilon, "epsilon"), "epsilon"),
             samples=read_samples(samples),
             largest_change=None
             if largest_change is None
             else positive_budget(largest_change, "largest_change"),
         )
 
-    @property
-    def epsilon(self) -> Fraction:
-        """The price of all samples together."""
-        return self.budget
-
-    def guarantee(self, neighbors: Neighbors) -> PureDP:
-        return PureDP(self.budget, neighbors=neighbors)
-
     def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> FinitePosteriorRecord:
         family = model.require(Family, f"{type(self).__name__} samples a family")
         points = self._points(family, domain)
         needed = points.range()
-        temperature = temperature_for(needed, self.budget, self.samples, SLACK)
+        temperature = temperature_for(needed, self.epsilon, self.samples, SLACK)
         return FinitePosteriorRecord.of(points, temperature, needed)
 
     def _points(self, family: Family, domain: Domain) -> ParameterSet:

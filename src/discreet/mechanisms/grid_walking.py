@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from discreet.arguments import whole
 from discreet.artifact import SamplingRecord
-from discreet.domain.declarations import Domain
+from discreet.domain import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.mechanisms.base import RandomSource
 from discreet.mechanisms.posterior_sampling import declared_grid, read_least
 from discreet.priors import Prior

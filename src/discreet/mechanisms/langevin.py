@@ -11,10 +11,10 @@ import numpy as np
 from discreet.arguments import whole
 from discreet.artifact import Samples
 from discreet.artifact.records.langevin import LangevinRecord
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, read_samples
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.layout import Layout
 from discreet.models.loss_model import read_size
 from discreet.models.regression import Regression

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from math import floor
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from discreet.arguments import fill
+from discreet.arguments import fill, refilled
 from discreet.artifact import NoiseRecord, Statistics
 from discreet.artifact.possible_totals import WIDEST_NOISE
 from discreet.artifact.records.noise import GaussianRecord, LaplaceRecord
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.mechanisms.base import Mechanism, Priced, RandomSource, Totals
-from discreet.models.base import Model
+from discreet.mechanisms.base import Mechanism, RandomSource, Totals
+from discreet.models import Model
 from discreet.models.layout import Layout
 from discreet.privacy import (
     ApproxDP,
@@ -29,6 +29,7 @@ from discreet.privacy import (
 )
 from discreet.privacy.coarsening import certified_approx, certified_rho, gaussian_gap, zero_probability
 from discreet.privacy.gaussian import rho_for_approx, sigma_for_approx
+from discreet.privacy.guarantees import pure_or_approx
 from discreet.privacy.metric.per_unit import PerUnit
 from discreet.rational import Number, float_up, sqrt_up
 
@@ -36,6 +37,27 @@ from discreet.rational import Number, float_up, sqrt_up
 _FOR_THE_GAP = Fraction(1, 10**6)
 # kinds of coordinates whose noise is spelled out
 _MOST_LINES = 12
+
+
+class Priced(Mechanism):
+    """A mechanism whose budget is an epsilon between any two neighbors, or one per unit of their distance."""
+
+    budget: Fraction | PerUnit
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The price between any two neighbors, at most."""
+        return self.budget.whole if isinstance(self.budget, PerUnit) else self.budget
+
+    def within(self, model: Model, domain: Domain, neighbors: Neighbors) -> Self:
+        if not isinstance(self.budget, PerUnit):
+            return self
+        return refilled(self, budget=self.budget.within(model, domain, neighbors))
+
+    def guarantee(self, neighbors: Neighbors) -> Guarantee:
+        if isinstance(self.budget, PerUnit):
+            return self.budget.guarantee(neighbors)
+        return pure_or_approx(self.budget, self.delta, neighbors=neighbors)
 
 
 class NoiseMechanism(Mechanism):
@@ -155,6 +177,7 @@ class Laplace(Priced, NoiseMechanism):
     name: ClassVar[str] = "discrete_laplace"
     norm: ClassVar[Literal["l1", "l2"]] = "l1"
     record = LaplaceRecord
+    delta = None
     budget: Fraction | PerUnit
 
     def __init__(
@@ -177,8 +200,7 @@ class Laplace(Priced, NoiseMechanism):
         return self.budget.sensitivity if isinstance(self.budget, PerUnit) else layout.l1_sensitivity
 
     def unit_scale(self, layout: Layout) -> Fraction:
-        budget = self.budget
-        return self.sensitivity(layout) / (budget.whole if isinstance(budget, PerUnit) else budget)
+        return self.sensitivity(layout) / self.epsilon
 
     @classmethod
     def completion(cls, scale: Fraction, wider: Fraction, n: int, source: RandomSource) -> list[int]:

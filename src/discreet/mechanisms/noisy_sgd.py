@@ -13,10 +13,10 @@ import numpy as np
 from discreet.arguments import one_of, whole
 from discreet.artifact import Samples
 from discreet.artifact.records.noisy_sgd import NoisySGDRecord
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.layout import Layout
 from discreet.models.loss_model import LossModel, read_size
 from discreet.privacy import Guarantee, RenyiDP, ZeroConcentratedDP

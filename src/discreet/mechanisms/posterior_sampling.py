@@ -15,19 +15,19 @@ from discreet.artifact.records.posterior_sample import (
     labels_support,
     range_and_slack,
 )
+from discreet.domain import Bounds, Domain
 from discreet.domain.bounds import read_pairs
-from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.mechanisms.base import (
-    Priced,
     RandomSource,
+    Sized,
     Totals,
     conjugate_family,
     draw_points,
     read_samples,
 )
-from discreet.models.layout import Layout
+from discreet.mechanisms.noise import Priced
 from discreet.priors import Prior
 from discreet.priors.normal_inverse_wishart import NormalInverseWishart, outer, unpack
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range, temperature_for
@@ -55,11 +55,11 @@ from discreet.samplers.truncated_dirichlet import check_lower, sample_truncated_
 _LEAST_ACCEPTANCE = 1e-5
 _HEAVIEST_PRIOR = 1e14
 #: A support, the range of the log-likelihood over it, what rounding adds for each draw, and further numbers.
-_Limits = tuple[tuple[tuple[Fraction, Fraction], ...], Fraction, Fraction, dict[str, Fraction]]
+_Limits = tuple[Bounds, Fraction, Fraction, dict[str, Fraction]]
 
 
 @dataclass(frozen=True)
-class PosteriorSampling(Priced):
+class PosteriorSampling(Priced, Sized):
     """Release ``samples`` draws from a posterior whose likelihood is tempered: raised to the power 1/T.
 
     Parameters
@@ -162,13 +162,7 @@ class PosteriorSampling(Priced):
             delta=None if delta is None else failure_probability(delta),
         )
 
-    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
-        self._record(conjugate_family(self, family), domain)
-
-    def plan(
-        self, family: Family, domain: Domain, n_records: int, layout: Layout | None = None
-    ) -> PosteriorSampleRecord:
-        record = self._record(family, domain)
+    def _check_size(self, record: Any, family: Family, domain: Domain, n_records: int) -> None:
         if family.n_probabilities is not None:
             added = n_records / float(record.parameters["temperature"])
             if acceptance_bound(self.prior.natural(), added) < _LEAST_ACCEPTANCE:
@@ -176,9 +170,9 @@ class PosteriorSampling(Priced):
                     "drawing from this truncated posterior could take too long for some tables.",
                     hint="use a prior whose entries are at least 1, or a larger epsilon",
                 )
-        return record
 
     def _record(self, family: Family, domain: Domain) -> PosteriorSampleRecord:
+        family = conjugate_family(self, family)
         if family.n_probabilities is not None:
             support, needed, slack, extra = self._of_labels(family, family.n_probabilities)
         else:
@@ -300,7 +294,7 @@ def declared_grid(
     return ParameterGrid(family, domain, prior, pairs, grid_cells(family, cells))
 
 
-def support_pairs(family: Family, support: Any) -> tuple[tuple[Fraction, Fraction], ...]:
+def support_pairs(family: Family, support: Any) -> Bounds:
     """Read a support as one exact pair for each parameter, in the order of the draws."""
     if isinstance(support, Mapping):
         names = family.draw_names

@@ -12,14 +12,14 @@ import numpy as np
 from discreet.arguments import one_of
 from discreet.artifact import Samples
 from discreet.artifact.records.private_walks import PrivateAnnealingRecord
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
 from discreet.mechanisms.grid_walking import barker_walk, planned_walk, read_steps, walk_of
 from discreet.models.layout import Layout
 from discreet.priors import Prior
-from discreet.privacy import DiscreteLaplace, PureDP
+from discreet.privacy import DiscreteLaplace
 from discreet.privacy.costs.annealing_path import WEIGHT_STEPS, AnnealingPath, read_path
 from discreet.privacy.costs.chain_updates import gibbs_distribution
 from discreet.privacy.costs.grid_walk import GridWalk
@@ -98,6 +98,7 @@ class PrivateAnnealing(Mechanism):
     """
 
     name = "private_annealing"
+    delta = None
     what = "annealing needs"
     example = 'for example dc.mechanisms.PrivateAnnealing("beta:1,1", epsilon=1, support=(0.01, 0.99))'
     prior: Prior
@@ -171,9 +172,6 @@ class PrivateAnnealing(Mechanism):
             raise UsageError("a path has at least 2 levels, got levels=1.")
         if evidence is not None and self.path is not None and self.path.epsilons[0] != 0:
             raise UsageError("the evidence is that of the prior: its path must begin at 0.")
-
-    def guarantee(self, neighbors: Neighbors) -> PureDP:
-        return PureDP(self.epsilon, neighbors=neighbors)
 
     def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> PrivateAnnealingRecord:
         walk = planned_walk(self, conjugate_family(self, family), domain)

@@ -14,16 +14,14 @@ import numpy as np
 
 from discreet.artifact import Samples
 from discreet.artifact.records.private_gibbs import PrivateGibbsRecord, label_costs
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain
 from discreet.errors import UsageError
-from discreet.mechanisms.base import Mechanism, RandomSource
+from discreet.mechanisms.base import RandomSource, Sized
 from discreet.mechanisms.grid_walking import read_steps, read_temperature, too_many_steps
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.gibbs_model import GibbsModel
-from discreet.models.layout import Layout
-from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.gibbs_costs import SweepCosts
-from discreet.privacy.guarantees import failure_probability, positive_budget, pure_or_approx
+from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.rational import Number, exact, float_up, plain
 from discreet.samplers.gibbs_chains import CHAINS, ChainSettings
 from discreet.samplers.truncated_dirichlet import check_lower
@@ -38,7 +36,7 @@ _MOST_VALUES = 10**6
 
 
 @dataclass(frozen=True)
-class PrivateGibbs(Mechanism):
+class PrivateGibbs(Sized):
     """Release the states of a tempered Gibbs sampler, one per sweep.
 
     For :class:`~discreet.models.mixture.Mixture`, where every record has a hidden state of its own, and
@@ -138,25 +136,14 @@ class PrivateGibbs(Mechanism):
         if not 0 < self.share <= 1:
             raise UsageError(f"share must be above 0 and at most 1, got share={plain(self.share)}.")
 
-    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
-        return pure_or_approx(self.epsilon, self.delta, neighbors=neighbors)
-
-    def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
-        self._record(model)
-
-    def plan(
-        self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
-    ) -> PrivateGibbsRecord:
-        record = self._record(model)
-        assert n_records is not None
+    def _check_size(self, record: PrivateGibbsRecord, model: Model, domain: Domain, n_records: int) -> None:
         if self.share * n_records < 1:
             raise UsageError(
                 f"a share of {plain(self.share)} of {n_records} records is less than one record.",
                 hint="take a larger share",
             )
-        return record
 
-    def _record(self, model: Model) -> PrivateGibbsRecord:
+    def _record(self, model: Model, domain: Domain) -> PrivateGibbsRecord:
         model = _sampled(model)
         if not model.emitted:
             return self._of_values(model)

@@ -12,10 +12,10 @@ import numpy as np
 from discreet.artifact import Samples
 from discreet.artifact.records.posterior_sample import labels_support
 from discreet.artifact.records.private_walks import PrivateMetropolisRecord
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
-from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family
+from discreet.families import Family
+from discreet.mechanisms.base import RandomSource, Sized, Totals, conjugate_family
 from discreet.mechanisms.grid_walking import (
     barker_walk,
     planned_shares,
@@ -27,18 +27,16 @@ from discreet.mechanisms.grid_walking import (
     walk_of,
 )
 from discreet.mechanisms.posterior_sampling import read_least
-from discreet.models.layout import Layout
 from discreet.priors import Prior
-from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.chain_updates import WorstCaseRejection, metropolis_distribution
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.scored_points import SCALE_BITS, SLACK
-from discreet.privacy.guarantees import positive_budget, pure_or_approx
+from discreet.privacy.guarantees import positive_budget
 from discreet.rational import Number, plain
 
 
 @dataclass(frozen=True)
-class PrivateMetropolis(Mechanism):
+class PrivateMetropolis(Sized):
     """Release the states of a random walk whose target is a tempered posterior, one state for each step.
 
     Parameters
@@ -136,7 +134,7 @@ class PrivateMetropolis(Mechanism):
             )
 
     @property
-    def samples(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def samples(self) -> int:
         """How many states are released: one for each step."""
         return self.steps
 
@@ -145,17 +143,14 @@ class PrivateMetropolis(Mechanism):
         """Which rule accepts proposals."""
         return "barker" if self.rejection is None else "metropolis"
 
-    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
-        delta = None if self.rejection is None else self.steps * self.rejection.bound
-        return pure_or_approx(self.epsilon, delta, neighbors=neighbors)
+    @property
+    def delta(self) -> Fraction | None:
+        """What the bound on rejections adds up to."""
+        return None if self.rejection is None else self.steps * self.rejection.bound
 
-    def check(self, family: Family, domain: Domain, layout: Layout | None = None) -> None:
-        self._record(conjugate_family(self, family), domain)
-
-    def plan(
-        self, family: Family, domain: Domain, n_records: int, layout: Layout | None = None
-    ) -> PrivateMetropolisRecord:
-        record = self._record(family, domain)
+    def _check_size(
+        self, record: PrivateMetropolisRecord, family: Family, domain: Domain, n_records: int
+    ) -> None:
         if self.rejection is not None:
             walk = walk_of(record, family, domain)
             worst = walk.worst_rejection(n_records, record.parameters["temperature"])
@@ -165,9 +160,9 @@ class PrivateMetropolis(Mechanism):
                     f"{worst:.3g}, got bound={plain(self.rejection.bound)}.",
                     hint="Barker's rule, the default, needs no such bound",
                 )
-        return record
 
     def _record(self, family: Family, domain: Domain) -> PrivateMetropolisRecord:
+        family = conjugate_family(self, family)
         if self.rejection is not None and (family.n_probabilities is not None or len(family.draw_names) > 1):
             raise UsageError(
                 "the worst rejection is known for one parameter only: leave out rejection, for Barker's rule."

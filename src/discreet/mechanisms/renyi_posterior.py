@@ -20,9 +20,9 @@ from discreet.artifact.records.renyi_posterior import (
     DiffusedQueryRecord,
     DirectPosteriorRecord,
 )
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples
 from discreet.models.layout import Layout
 from discreet.priors import Prior

@@ -16,16 +16,14 @@ from discreet.artifact.records.table_posterior import (
     prior_text,
     rows_drawn,
 )
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain
 from discreet.errors import UsageError
-from discreet.mechanisms.base import Mechanism, RandomSource, read_samples
-from discreet.models.base import Model
+from discreet.mechanisms.base import RandomSource, Sized, read_samples
+from discreet.models import Model
 from discreet.models.discrete import TableModel
-from discreet.models.layout import Layout
-from discreet.privacy import ApproxDP, PureDP
 from discreet.privacy.costs.likelihood_range import temperature_for
 from discreet.privacy.costs.rejection import acceptance_bound, tries_for
-from discreet.privacy.guarantees import failure_probability, positive_budget, pure_or_approx
+from discreet.privacy.guarantees import failure_probability, positive_budget
 from discreet.rational import Number, exact, float_up
 from discreet.samplers.truncated_dirichlet import check_lower, sample_truncated_dirichlet
 
@@ -37,7 +35,7 @@ _LEAST_ACCEPTANCE = 1e-5
 
 
 @dataclass(frozen=True)
-class TablePosterior(Mechanism):
+class TablePosterior(Sized):
     """Release ``samples`` draws of all probability tables of a model of labels, its likelihood raised to the power 1/T.
 
     Parameters
@@ -107,16 +105,7 @@ class TablePosterior(Mechanism):
             delta=None if delta is None else failure_probability(delta),
         )
 
-    def guarantee(self, neighbors: Neighbors) -> PureDP | ApproxDP:
-        return pure_or_approx(self.epsilon, self.delta, neighbors=neighbors)
-
-    def check(self, model: Model, domain: Domain, layout: Layout | None = None) -> None:
-        self._record(model)
-
-    def plan(
-        self, model: Model, domain: Domain, n_records: int | None, layout: Layout | None = None
-    ) -> TablePosteriorRecord:
-        record = self._record(model)
+    def _check_size(self, record: Any, model: Model, domain: Domain, n_records: int) -> None:
         for shape in _tables(model).row_shapes().values():
             # a row may be empty, so only the prior can promise that its draws do not take long
             if acceptance_bound(np.full(shape[-1], float(self.prior)), 0.0) < _LEAST_ACCEPTANCE:
@@ -124,9 +113,8 @@ class TablePosterior(Mechanism):
                     "drawing from these truncated posteriors could take too long for some tables.",
                     hint="use a prior of at least 1",
                 )
-        return record
 
-    def _record(self, model: Model) -> TablePosteriorRecord:
+    def _record(self, model: Model, domain: Domain) -> TablePosteriorRecord:
         model = _tables(model)
         if model.numeric_columns:
             raise UsageError(

@@ -22,14 +22,13 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 
 from discreet.arguments import Constructed, instance
-from discreet.domain.columns import Column
-from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain import Column, Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import Rule
 from discreet.errors import UsageError
 from discreet.models.layout import Layout
 from discreet.models.published_layout import PublishedLayout
 from discreet.names import shown_label
-from discreet.priors.base import Prior
+from discreet.priors import Prior
 from discreet.rational import plain, sqrt_up
 
 _Kind = TypeVar("_Kind", bound="Model")
@@ -37,6 +36,11 @@ _Form = TypeVar("_Form")
 
 # Models that bear a person's name.
 _NAMESAKES = ("bernoulli", "laplace", "poisson", "bayes", "bayesian", "markov")
+
+#: Draws of parameters by name: one array each, along its first axes the draws.
+Draws = Mapping[str, np.ndarray]
+#: The labels along each axis of each draw.
+AxisLabels = dict[str, tuple[tuple[str, ...], ...]]
 
 
 class Model(metaclass=Constructed):
@@ -305,23 +309,21 @@ class Model(metaclass=Constructed):
 
     # -- rows that need no protection -----------------------------------------------------------------
 
-    def log_likelihood(
-        self, draws: Mapping[str, np.ndarray], rows: Any, *, ahead: int | None = None
-    ) -> np.ndarray:
+    def log_likelihood(self, draws: Draws, rows: Any, *, ahead: int | None = None) -> np.ndarray:
         """Return the log of each row's predictive probability, the mean over the draws of p(row | draw).
 
         ``ahead`` is how many steps after the last declared time rows lie, for models with a time.
         """
         raise UsageError(f"{self.name} does not say how likely a row is.")
 
-    def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predict_proba(self, draws: Draws, rows: Any) -> np.ndarray:
         """Return each row's probability of every class, rows × classes, averaged over the draws."""
         raise UsageError(f"{self.name} has no classes to predict.")
 
-    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predict(self, draws: Draws, rows: Any) -> np.ndarray:
         """Return each row's most probable class or, for a target of numbers, its mean."""
         raise UsageError(f"{self.name} has no target to predict.")
 
-    def predict_interval(self, draws: Mapping[str, np.ndarray], rows: Any, prob: float) -> Any:
+    def predict_interval(self, draws: Draws, rows: Any, prob: float) -> Any:
         """Return each row's mean, and an interval that holds its target with this probability."""
         raise UsageError(f"{self.name} predicts no intervals.", hint="leave out interval")

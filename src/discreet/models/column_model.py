@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.domain.columns import Column, Labels, Numeric
-from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
+from discreet.domain import Column, Domain, Labels, Missing, Neighbors, Numeric, Outside
 from discreet.domain.unit import FOR_LABELS, FOR_NUMBERS, Rule
 from discreet.errors import UsageError
-from discreet.models.base import Model
+from discreet.models.base import Draws, Model
 from discreet.models.layout import Layout
 from discreet.models.tables import Table, layout_of_tables
 from discreet.rational import exact, plain
@@ -191,15 +190,11 @@ class ColumnModel(Model):
 
     # -- rows that need no protection -----------------------------------------------------------------
 
-    def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
+    def row_log_density(self, draws: Draws, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return log p(row | draw), draws × rows, of rows coded by :func:`discreet.models.public_rows.code_rows`."""
         raise UsageError(f"{self.name} does not say how likely a row is.")
 
-    def log_likelihood(
-        self, draws: Mapping[str, np.ndarray], rows: Any, *, ahead: int | None = None
-    ) -> np.ndarray:
+    def log_likelihood(self, draws: Draws, rows: Any, *, ahead: int | None = None) -> np.ndarray:
         from discreet.models.public_rows import code_rows, distinct_rows
 
         codes, values = code_rows(self, rows, absent=self.optional_columns)

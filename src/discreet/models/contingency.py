@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.arguments import fill, listed
+from discreet.domain import Domain
 from discreet.domain.columns import Column, decode_columns, encode_columns, only_labels, read_columns
-from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
+from discreet.models.base import Draws
 from discreet.models.column_model import ColumnModel
 from discreet.models.published_layout import FreeLayout, Place, PublishedLayout
 from discreet.models.tables import Table
@@ -111,9 +112,7 @@ class ContingencyTable(ColumnModel):
             raise UsageError(f"a prior must be positive and below {_HEAVIEST:g}.")
         return alpha
 
-    def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
+    def row_log_density(self, draws: Draws, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         sizes = np.array([column.n_labels for column in self.label_columns])
         if (codes == sizes).any():
             raise UsageError("rows must not miss a column of the table.")

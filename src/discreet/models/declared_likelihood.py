@@ -22,6 +22,7 @@ from discreet.domain.columns import (
     read_columns,
 )
 from discreet.errors import UsageError
+from discreet.models.base import Draws
 from discreet.models.gibbs_model import GibbsModel
 from discreet.names import check_name
 from discreet.rational import exact, text
@@ -166,7 +167,7 @@ class DeclaredLikelihood(GibbsModel):
             found.append(max(int(np.ptp(along - along[v], axis=-1).max()) for v in range(n_values)))
         return tuple(largest * STEP for largest in found if largest)
 
-    def holds(self, draws: Mapping[str, np.ndarray]) -> bool:
+    def holds(self, draws: Draws) -> bool:
         """Tell whether all draws are among the declared values."""
         return all(
             draws[name].ndim == 1 and np.isin(draws[name], [float(v) for v in values]).all()
@@ -206,7 +207,7 @@ class DeclaredLikelihood(GibbsModel):
         return made
 
     def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray | None = None
+        self, draws: Draws, codes: np.ndarray, values: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the log-probability of every row for every draw; a missing label is summed over."""
         shape = tuple(column.n_labels for column in self.columns)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain.columns import Labels
-from discreet.domain.declarations import Domain
+from discreet.domain import Domain, Labels
 from discreet.errors import UsageError
+from discreet.models.base import AxisLabels, Draws
 from discreet.models.column_model import ColumnModel
 from discreet.rational import exact
 
@@ -81,7 +81,7 @@ class DiscreteModel(TableModel):
         # a factor for each column, and the extremes of all are attained together
         return sum((simplex_range(one.child.n_labels, least) for one in self.conditionals()), Fraction(0))
 
-    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> AxisLabels:
         """Return the labels along each axis of each draw, for tables and plots."""
         return {
             one.child.name: (*(parent.labels for parent in one.parents), one.child.labels)
@@ -111,9 +111,7 @@ class DiscreteModel(TableModel):
             out[one.child.name] = np.bincount(flat, minlength=int(np.prod(one.shape))).reshape(one.shape)
         return out
 
-    def sample_rows(
-        self, theta: Mapping[str, np.ndarray], size: int, rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
+    def sample_rows(self, theta: Draws, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Draw complete records given one parameter value, as a dictionary of columns; parents before children."""
         codes: dict[str, np.ndarray] = {}
         for one in self.ordered():
@@ -135,9 +133,7 @@ class DiscreteModel(TableModel):
             left = [one for one in left if one.child.name not in done]
         return tuple(out)
 
-    def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
+    def row_log_density(self, draws: Draws, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         columns = self.label_columns
         sizes = np.array([column.n_labels for column in columns])
         inner = {parent.name for one in self.conditionals() for parent in one.parents}

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
-from discreet.domain.columns import Labels
+from discreet.domain import Labels
+from discreet.models.base import Draws
 from discreet.models.column_model import ColumnModel
 
 
@@ -58,6 +57,6 @@ class GibbsModel(ColumnModel):
         """The range of every update of a sweep, where the model declares its own values and likelihood."""
         return ()
 
-    def holds(self, draws: Mapping[str, np.ndarray]) -> bool:
+    def holds(self, draws: Draws) -> bool:
         """Tell whether all draws are among the declared values, where there are such."""
         return True

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.arguments import fill, listed, shown, whole
+from discreet.domain import Domain
 from discreet.domain.columns import (
     Column,
     Labels,
@@ -23,9 +24,8 @@ from discreet.domain.columns import (
     only_labels,
     read_columns,
 )
-from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
-from discreet.models.base import Model
+from discreet.models.base import AxisLabels, Draws, Model
 from discreet.models.gibbs_model import GibbsModel
 from discreet.models.tables import Table
 from discreet.rational import exact, text
@@ -249,7 +249,7 @@ class HiddenMarkov(GibbsModel):
             for feature, share in zip(self.features, self.split, strict=True)
         )
 
-    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> AxisLabels:
         """Return the labels along the axes of each draw; states are numbered from 1."""
         numbers = self.draw_categories["states"]
         return {
@@ -284,9 +284,7 @@ class HiddenMarkov(GibbsModel):
         moved[:, at] = np.where(codes[:, at] < n_times, codes[:, at], n_times + ahead)
         return moved
 
-    def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
+    def row_log_density(self, draws: Draws, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the log-probability of rows' labels given their place, draws by rows.
 
         ``codes`` are the positions of the labels of all columns; a missing label adds nothing. At a declared place the
@@ -312,9 +310,7 @@ class HiddenMarkov(GibbsModel):
             total[:, rows] = summed
         return total
 
-    def _log_emission(
-        self, draws: Mapping[str, np.ndarray], states: np.ndarray, codes: np.ndarray
-    ) -> np.ndarray:
+    def _log_emission(self, draws: Draws, states: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the log-probability of rows' labels given the state that each draw gives each row."""
         each = np.arange(len(states))[:, None]
         total = np.zeros(states.shape)
@@ -324,7 +320,7 @@ class HiddenMarkov(GibbsModel):
             total[:, known] += np.log(np.maximum(p, 1e-300))
         return total
 
-    def _state_probabilities(self, draws: Mapping[str, np.ndarray], chain: int, time: int) -> np.ndarray:
+    def _state_probabilities(self, draws: Draws, chain: int, time: int) -> np.ndarray:
         """Return P(state) in each draw at a place that is not declared: draws by states."""
         n_times, drawn, moves = self.time.n_labels, draws["states"], draws["transition"][:, : self.states]
         if chain < self.n_sequences:

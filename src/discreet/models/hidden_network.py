@@ -13,6 +13,7 @@ import numpy as np
 from discreet.arguments import fill
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
 from discreet.errors import UsageError
+from discreet.models.base import AxisLabels, Draws
 from discreet.models.discrete import Conditional
 from discreet.models.gibbs_model import GibbsModel
 from discreet.models.network import BayesianNetwork
@@ -123,7 +124,7 @@ class HiddenNetwork(GibbsModel):
     def state_probabilities(self) -> dict[str, tuple[int, ...]]:
         return {one.child.name: one.shape for one in self.conditionals() if not self.reads_a_record(one)}
 
-    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> AxisLabels:
         """Return the labels along each axis of each draw, for tables and plots."""
         return self._network.axis_labels()
 
@@ -145,7 +146,7 @@ class HiddenNetwork(GibbsModel):
         )
 
     def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray | None = None
+        self, draws: Draws, codes: np.ndarray, values: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the log-probability of every row for every draw: hidden labels are summed over, draws by rows."""
         total = np.full((len(next(iter(draws.values()))), len(codes)), -np.inf)

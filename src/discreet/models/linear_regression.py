@@ -11,9 +11,9 @@ import numpy as np
 
 from discreet.arguments import listed
 from discreet.arguments import text as text_of
-from discreet.domain.columns import Column, Numeric
-from discreet.domain.declarations import Domain
+from discreet.domain import Column, Domain, Numeric
 from discreet.errors import UsageError
+from discreet.models.base import Draws
 from discreet.models.design import Design, is_expression
 from discreet.models.loss_model import read_size
 from discreet.models.losses import SquaredLoss
@@ -190,10 +190,10 @@ class LinearRegression(Regression):
 
     # -- predictions, for rows that need no protection -------------------------------------------------
 
-    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predict(self, draws: Draws, rows: Any) -> np.ndarray:
         return self._means(draws, rows).mean(axis=0)
 
-    def predict_interval(self, draws: Mapping[str, np.ndarray], rows: Any, prob: float) -> Predicted:
+    def predict_interval(self, draws: Draws, rows: Any, prob: float) -> Predicted:
         from scipy.special import ndtr
 
         if "residual_sd" not in draws:
@@ -213,7 +213,7 @@ class LinearRegression(Regression):
             ends.append((low + high) / 2)
         return Predicted(means.mean(axis=0), *ends)
 
-    def _means(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def _means(self, draws: Draws, rows: Any) -> np.ndarray:
         """Return the mean of the target, draws × rows, in its own units; numbers are clipped to their bounds."""
         if "weights" in draws:
             return np.atleast_2d(self.predict_at(draws["weights"], rows))

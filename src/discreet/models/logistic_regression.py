@@ -22,9 +22,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import expit
 
-from discreet.domain.columns import Column, Labels
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Column, Domain, Labels, Neighbors
 from discreet.errors import UsageError
+from discreet.models.base import Draws
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout
 from discreet.models.losses import LogisticLoss
@@ -181,17 +181,17 @@ class LogisticRegression(StepRegression):
         """Return the likelier label for each row; see :meth:`margins`."""
         return self._labels[(self.margins(weights, rows) > 0).astype(int)]
 
-    def _means(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def _means(self, draws: Draws, rows: Any) -> np.ndarray:
         """Return the probability of the second label, draws × rows."""
         if "weights" in draws:
             return np.atleast_2d(self.class_probability(draws["weights"], rows))
         return expit(self.predictors(draws, rows))
 
-    def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predict_proba(self, draws: Draws, rows: Any) -> np.ndarray:
         second = self._means(draws, rows).mean(axis=0)
         return np.stack([1 - second, second], axis=1)
 
-    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predict(self, draws: Draws, rows: Any) -> np.ndarray:
         return self._labels[self.predict_proba(draws, rows).argmax(axis=1)]
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
+from discreet.models.base import AxisLabels
 from discreet.models.column_model import ColumnModel
 from discreet.models.losses import LinearLoss, LossConstants
 from discreet.rational import Number, exact
@@ -52,7 +53,7 @@ class LossModel(ColumnModel):
     def loss_constants(self) -> LossConstants:
         """The constants of the loss on the ball, for every record."""
 
-    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> AxisLabels:
         """Return the labels along each axis of each draw, for tables and plots."""
         return {"weights": (self.weight_names,)}
 

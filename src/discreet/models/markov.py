@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.domain import Domain, Neighbors
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
-from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.models.base import Model
+from discreet.models.base import AxisLabels, Model
 from discreet.models.discrete import TableModel, concentration, priors_by_name
 from discreet.models.layout import UNIT, Layout
 from discreet.models.tables import check_cells
@@ -39,7 +39,7 @@ class ChainModel(TableModel):
     def draw_names(self) -> tuple[str, ...]:
         return (INITIAL, TRANSITION)
 
-    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> AxisLabels:
         """Return the labels along each axis of each draw, for tables and plots."""
         return {INITIAL: (self.state.labels,), TRANSITION: (self.state.labels, self.state.labels)}
 

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from discreet.arguments import fill, whole
+from discreet.domain import Domain
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
-from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
+from discreet.models.base import AxisLabels, Draws
 from discreet.models.discrete import priors_by_name
 from discreet.models.gibbs_model import GibbsModel
 from discreet.models.tables import Table
@@ -86,7 +87,7 @@ class Mixture(GibbsModel):
     def state_probabilities(self) -> dict[str, tuple[int, ...]]:
         return {WEIGHTS: (self.components,)}
 
-    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> AxisLabels:
         """Return the labels along each axis of each draw, for tables and plots."""
         numbered = tuple(str(k + 1) for k in range(self.components))
         return {WEIGHTS: (numbered,), **{column.name: (numbered, column.labels) for column in self.columns}}
@@ -120,7 +121,7 @@ class Mixture(GibbsModel):
         return (Table(self.columns),)
 
     def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray | None = None
+        self, draws: Draws, codes: np.ndarray, values: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the log-probability of every row for every draw of the parameters: draws by rows.
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.arguments import fill
+from discreet.domain import Domain
 from discreet.domain.columns import (
     Column,
     Labels,
@@ -22,8 +23,8 @@ from discreet.domain.columns import (
     read_columns,
     read_split,
 )
-from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
+from discreet.models.base import AxisLabels, Draws
 from discreet.models.discrete import Conditional, DiscreteModel
 from discreet.models.layout import UNIT
 from discreet.models.moment_table import MomentTable
@@ -151,7 +152,7 @@ class NaiveBayes(DiscreteModel):
         ]
         return (self.target.name, *(name for names in named for name in names))
 
-    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> AxisLabels:
         numbers = (name for number in self.numeric_columns for name in moment_names(number))
         return {**super().axis_labels(), **dict.fromkeys(numbers, (self.target.labels,))}
 
@@ -203,9 +204,7 @@ class NaiveBayes(DiscreteModel):
 
     # -- rows -----------------------------------------------------------------------------------------
 
-    def sample_rows(
-        self, theta: Mapping[str, np.ndarray], size: int, rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
+    def sample_rows(self, theta: Draws, size: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         rows = super().sample_rows(theta, size, rng)
         codes = np.array([self.target.labels.index(label) for label in rows[self.target.name]], dtype=int)
         for number in self.numeric_columns:
@@ -213,7 +212,7 @@ class NaiveBayes(DiscreteModel):
             rows[number.name] = rng.normal(mean, sd)
         return rows
 
-    def log_joint(self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def log_joint(self, draws: Draws, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return log p(class, features of each row | draw): draws × rows × classes.
 
         A feature that is missing says nothing, and so does a label that was not declared or a number out of bounds.
@@ -234,9 +233,7 @@ class NaiveBayes(DiscreteModel):
             total[:, known] -= 0.5 * (off * off + _LOG_2PI) + np.log(sd)
         return total
 
-    def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
+    def row_log_density(self, draws: Draws, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         joint = self.log_joint(draws, codes, values)
         mine = codes[:, 0]
         known = mine < self.target.n_labels
@@ -244,7 +241,7 @@ class NaiveBayes(DiscreteModel):
         out[:, known] = joint[:, np.flatnonzero(known), mine[known]]
         return out
 
-    def predict_proba(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predict_proba(self, draws: Draws, rows: Any) -> np.ndarray:
         """Return each row's probability of every class: p(class, features) averaged over the draws, then normalized.
 
         The target's column may be left out of the rows, and is ignored if it is there.
@@ -261,7 +258,7 @@ class NaiveBayes(DiscreteModel):
         out -= np.logaddexp.reduce(out, axis=1, keepdims=True)
         return np.exp(out)[where]
 
-    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predict(self, draws: Draws, rows: Any) -> np.ndarray:
         return np.array(self.target.labels)[self.predict_proba(draws, rows).argmax(axis=1)]
 
 

@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Literal, NoReturn, Self
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.domain.columns import Column, Numeric
+from discreet.domain import Column, Numeric
 from discreet.errors import UsageError
+from discreet.models.base import Draws
 from discreet.models.loss_model import read_size
 from discreet.models.losses import LossConstants
 from discreet.models.regression import bounds_of
@@ -119,7 +120,7 @@ class PoissonRegression(StepRegression):
             )
         return target
 
-    def _learned(self, draws: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    def _learned(self, draws: Draws) -> dict[str, Any]:
         # a step says nothing new of the mean
         mean = np.median(draws["mean"]) if "mean" in draws else self.mean
         if "dispersion" not in draws or mean is None:
@@ -185,10 +186,10 @@ class PoissonRegression(StepRegression):
 
     # -- predictions, for rows that need no protection -------------------------------------------------
 
-    def _means(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def _means(self, draws: Draws, rows: Any) -> np.ndarray:
         return np.exp(self.predictors(draws, rows))
 
-    def predict(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predict(self, draws: Draws, rows: Any) -> np.ndarray:
         return self._means(draws, rows).mean(axis=0)
 
     def _log_likelihood(self, margins: np.ndarray, aims: np.ndarray) -> np.ndarray:

@@ -16,9 +16,18 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from discreet.arguments import fill
-from discreet.domain.columns import Column, Labels, Numeric, decode_columns, encode_columns
-from discreet.domain.declarations import Domain, Neighbors, Outside
+from discreet.domain import (
+    Column,
+    Domain,
+    Labels,
+    Neighbors,
+    Numeric,
+    Outside,
+    decode_columns,
+    encode_columns,
+)
 from discreet.errors import UsageError
+from discreet.models.base import AxisLabels, Draws
 from discreet.models.design import ONE, Design, Term
 from discreet.models.formula import read_formula
 from discreet.models.layout import Layout
@@ -129,7 +138,7 @@ class Regression(LossModel):
     def numbers_per_draw(self) -> int:
         return self.dimension + 2
 
-    def axis_labels(self, columns: Sequence[str] = ()) -> dict[str, tuple[tuple[str, ...], ...]]:
+    def axis_labels(self, columns: Sequence[str] = ()) -> AxisLabels:
         return {**super().axis_labels(columns), "coefficients": (self.weight_names[1:],)}
 
     # -- sums of products, for noise -------------------------------------------------------------------
@@ -273,7 +282,7 @@ class Regression(LossModel):
 
     # -- predictions, for rows that need no protection -----------------------------------------------------
 
-    def predictors(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def predictors(self, draws: Draws, rows: Any) -> np.ndarray:
         """Return intercept + coefficients . terms of rows, draws × rows, of the columns as they are."""
         codes, values = self._complete_rows(rows)
         return np.asarray(draws["intercept"])[:, None] + np.asarray(draws["coefficients"]) @ self.terms_of(
@@ -310,9 +319,7 @@ class Regression(LossModel):
         warn_moved((values != kept)[:, asked].any(axis=1))
         return codes, kept
 
-    def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
+    def row_log_density(self, draws: Draws, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the log of each row's probability of its target given its features, draws × rows."""
         self._check_complete(codes, values, self.columns)
         kept = self._clipped(values)

@@ -39,8 +39,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.domain.columns import Numeric
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain, Neighbors, Numeric
 from discreet.models.design import ONE, Design, Term
 from discreet.models.layout import FINE, UNIT, Layout
 from discreet.models.product_layout import USABLE_WIDTH, counts_usable

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain.declarations import Missing, Neighbors
+from discreet.domain import Bounds, Missing, Neighbors
 from discreet.models.layout import FINE, UNIT, Basis, Layout, UnitRows
 from discreet.rational import sqrt_up
 
@@ -124,9 +124,7 @@ class RecordShape(ABC):
         """
         return np.abs(slopes) @ np.array([high - low for low, high in self.feature_ranges], dtype=float)
 
-    def coordinate_ranges(
-        self, neighbors: Neighbors, missing: Missing
-    ) -> tuple[tuple[Fraction, Fraction], ...]:
+    def coordinate_ranges(self, neighbors: Neighbors, missing: Missing) -> Bounds:
         """Return between which numbers, 0 among them, one record can add to each released coordinate."""
         ranges = []
         for usable, *row in self.basis(neighbors, missing).rows:
@@ -230,9 +228,7 @@ class Quadratic(RecordShape):
     def feature_ranges(self) -> tuple[tuple[int, int], ...]:
         return (*[(-1, 1)] * self.n_columns, *((0 if i == j else -1, 1) for i, j in self._pairs))
 
-    def coordinate_ranges(
-        self, neighbors: Neighbors, missing: Missing
-    ) -> tuple[tuple[Fraction, Fraction], ...]:
+    def coordinate_ranges(self, neighbors: Neighbors, missing: Missing) -> Bounds:
         if self._bernstein(neighbors):
             # Bernstein polynomials: z and its square are one number, and these are not negative
             return ((Fraction(0), UNIT), (Fraction(0), UNIT / 2), (Fraction(0), UNIT))
@@ -331,9 +327,7 @@ class Cells(RecordShape):
     def feature_ranges(self) -> tuple[tuple[int, int], ...]:
         return ((0, 1),) * len(self.labels)
 
-    def coordinate_ranges(
-        self, neighbors: Neighbors, missing: Missing
-    ) -> tuple[tuple[Fraction, Fraction], ...]:
+    def coordinate_ranges(self, neighbors: Neighbors, missing: Missing) -> Bounds:
         # every coordinate is a count; there can be a million, and a row for each has as many entries
         return ((Fraction(0), UNIT),) * len(self.basis(neighbors, missing).names)
 

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from discreet.arguments import listed
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain, Neighbors
 from discreet.errors import UsageError
+from discreet.models.base import Draws
 from discreet.models.layout import Layout
 from discreet.models.regression import Regression
 from discreet.models.score_layout import ScoreRegion, score_layout, score_ranges
@@ -59,7 +60,7 @@ class StepRegression(Regression):
         The posterior was inferred from a release, so its middle costs nothing more. The step is a release of its own,
         with a budget of its own.
         """
-        draws: Mapping[str, np.ndarray] = getattr(posterior, "draws", {})
+        draws: Draws = getattr(posterior, "draws", {})
         wanted = "a start is taken from the posterior of the same regression"
         read = (
             posterior.model.require(StepRegression, wanted)
@@ -75,7 +76,7 @@ class StepRegression(Regression):
         middle = tuple(exact(f"{one:.6g}", "start") for one in np.median(every, axis=0))
         return replace(self, start=middle, **self._learned(draws))
 
-    def _learned(self, draws: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    def _learned(self, draws: Draws) -> dict[str, Any]:
         """Return what a step needs to know beside its start, of an earlier release."""
         return {}
 
@@ -155,12 +156,10 @@ class StepRegression(Regression):
     # -- predictions, for rows that need no protection -------------------------------------------------
 
     @abstractmethod
-    def _means(self, draws: Mapping[str, np.ndarray], rows: Any) -> np.ndarray:
+    def _means(self, draws: Draws, rows: Any) -> np.ndarray:
         """Return the target's mean, or the probability of its second label, draws × rows."""
 
-    def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
+    def row_log_density(self, draws: Draws, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         if "weights" in draws:
             return super().row_log_density(draws, codes, values)
         self._check_complete(codes, values, self.columns)
@@ -170,7 +169,7 @@ class StepRegression(Regression):
         ) @ self.terms_of(codes, kept)
         return self._log_likelihood(predictors, self.aims(codes, kept))
 
-    def predict_interval(self, draws: Mapping[str, np.ndarray], rows: Any, prob: float) -> Means:
+    def predict_interval(self, draws: Draws, rows: Any, prob: float) -> Means:
         if "coefficients" not in draws:
             raise UsageError(
                 "weights that were fitted by gradients have no intervals.",

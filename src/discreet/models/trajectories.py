@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.arguments import listed, shown
+from discreet.domain import Domain
 from discreet.domain.columns import Labels, are_texts
-from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
+from discreet.models.base import Draws
 from discreet.models.markov import INITIAL, TRANSITION, ChainModel
 
 _MOST_TIMES = 10_000
@@ -102,7 +103,7 @@ class Trajectories(ChainModel):
         return cls(constants["times"], constants["states"])
 
     def row_log_density(
-        self, draws: Mapping[str, np.ndarray], codes: np.ndarray, values: np.ndarray | None = None
+        self, draws: Draws, codes: np.ndarray, values: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the log-probability of every row for every draw; states that are missing are summed over."""
         k, path = len(self.states), np.asarray(codes)

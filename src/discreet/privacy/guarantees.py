@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet.arguments import Constructed, fill, one_of, refilled
-from discreet.domain.declarations import Neighbors
+from discreet.domain import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.rounding import exp_up
 from discreet.rational import Number, exact, plain
@@ -62,10 +62,11 @@ class Guarantee(metaclass=Constructed):
 
     #: Name in release files.
     kind: ClassVar[str]
-    neighbors: Neighbors = field(default="replace", kw_only=True)
-    unit: str | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    neighbors: Neighbors = "replace"
+    unit: str | None = None
     #: The guarantees that this one was composed of; empty if it was not composed.
-    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    parts: tuple[Guarantee, ...] = field(default=(), compare=False, repr=False)
 
     def __repr__(self) -> str:
         # its own numbers before whom they are about

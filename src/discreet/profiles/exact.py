@@ -58,13 +58,11 @@ def _completed(table: np.ndarray) -> np.ndarray:
     d = table.shape[-1]
     at = np.arange(d)
     table[..., at, at] = 0
-    rest = WHOLE - table.sum(axis=-1)
-    short = np.minimum(rest, 0)
-    largest = table.argmax(axis=-1)[..., None]
-    taken = np.take_along_axis(table, largest, axis=-1) + short[..., None]
+    short = np.minimum(WHOLE - table.sum(axis=-1, keepdims=True), 0)
+    largest = table.argmax(axis=-1, keepdims=True)
+    taken = np.take_along_axis(table, largest, axis=-1) + short
     np.put_along_axis(table, largest, taken, axis=-1)
-    table[..., at, at] += rest - short
-    return table
+    return _with_rest(table)
 
 
 def constant_row(n_categories: int) -> np.ndarray:

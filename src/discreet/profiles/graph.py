@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -71,7 +71,7 @@ class ProfileGraph:
     #: One row of exact probabilities for each profile.
     distributions: tuple[tuple[Fraction, ...], ...]
     #: Pairs of positions in ``profiles``, each once, the smaller first.
-    edges: tuple[tuple[int, int], ...] = field(default=())
+    edges: tuple[tuple[int, int], ...] = ()
 
     def __init__(
         self,
@@ -251,20 +251,13 @@ class ProfileGraph:
     @cached_property
     def components(self) -> tuple[tuple[int, ...], ...]:
         """Positions of the profiles that edges connect, directly or through others; singles too."""
-        root = list(range(self.n_profiles))
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
 
-        def find(i: int) -> int:
-            while root[i] != i:
-                root[i] = root[root[i]]
-                i = root[i]
-            return i
-
-        for i, j in self.edges:
-            root[find(j)] = find(i)
-        groups: dict[int, list[int]] = {}
-        for i in range(self.n_profiles):
-            groups.setdefault(find(i), []).append(i)
-        return tuple(map(tuple, groups.values()))
+        ends = np.array(self.edges, dtype=int).reshape(-1, 2).T
+        joined = csr_array((np.ones(len(self.edges)), tuple(ends)), shape=(self.n_profiles, self.n_profiles))
+        n, group = connected_components(joined, directed=False)
+        return tuple(tuple(np.flatnonzero(group == at).tolist()) for at in range(n))
 
     def subgraph(self, positions: Sequence[int]) -> ProfileGraph:
         """Return some of the profiles, and the edges between them."""

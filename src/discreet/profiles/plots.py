@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,18 @@ from discreet.profiles.one_bit import flip_probability
 from discreet.profiles.randomized_response import KRandomizedResponse
 from discreet.profiles.smooth import SmoothCategorical, SmoothOneBit
 from discreet.rational import Number, plain
-from discreet.reporting.style import HAIRLINE, PALETTE, QUIET, finish, new_figure, title_panel
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from discreet.reporting.style import (
+    PALETTE,
+    QUIET,
+    Axes,
+    Figure,
+    finish,
+    label,
+    measure,
+    new_figure,
+    title_panel,
+)
+from discreet.reporting.subplots import beside
 
 _WIDTH, _HEIGHT = 8.6, 3.9
 #: Budgets that pictures range over.
@@ -83,7 +90,8 @@ def plot_flips(
                 clip_on=False,
             )
         ends.append((middle[-1], f"ε = {plain(read_epsilon(epsilon))}", hue))
-    _finish_axes(axes, "difference of the two probabilities", "flipping probability")
+    measure(axes)
+    label(axes, "difference of the two probabilities", "flipping probability")
     axes.set(xlim=(0, 1), ylim=(0, 0.5))
     _name_ends(axes, ends)
     return finish(figure, path)
@@ -129,12 +137,12 @@ def plot_spread(
     path
         Where to write the figure; the suffix is the format (png, svg, pdf).
     """
-    label = graph.categories[-1] if category is None else category
-    if label not in graph.categories:
-        raise UsageError(f"{label!r:.40} is no category of the graph.")
-    at = graph.categories.index(label)
+    shown = graph.categories[-1] if category is None else category
+    if shown not in graph.categories:
+        raise UsageError(f"{shown!r:.40} is no category of the graph.")
+    at = graph.categories.index(shown)
     notes = [
-        f"probability that {label} is reported, for each profile; dots at the right: what the profiles observe"
+        f"probability that {shown} is reported, for each profile; dots at the right: what the profiles observe"
     ]
 
     def lines(fitted: Sequence[FittedMechanism]) -> tuple[np.ndarray, tuple[Name, ...], np.ndarray]:
@@ -207,7 +215,8 @@ def _against_baseline(
                 )
         if mark is not None:
             axes.axvline(mark, **_DOTTED)
-        _finish_axes(axes, "ε", ylabel if place == 0 else "")
+        measure(axes)
+        label(axes, "ε", ylabel if place == 0 else "")
         axes.set_xlim(0, max(budgets))
         title_panel(axes, name, "hides the observation" if place == 0 else "hides the profile")
         if place == 1 and len(names) <= _MOST_NAMES:
@@ -226,18 +235,6 @@ def _cycle(n: int) -> list[str]:
     from matplotlib.colors import to_hex
 
     return [to_hex(colormaps["viridis"](0.9 * i / (n - 1))) for i in range(n)]
-
-
-def _finish_axes(axes: Axes, xlabel: str, ylabel: str) -> None:
-    for side in ("right", "top"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(HAIRLINE)
-    axes.tick_params(colors=QUIET, labelsize=9, length=3, color=HAIRLINE)
-    axes.grid(axis="y", color=HAIRLINE, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.set_xlabel(xlabel, color=QUIET, fontsize=9)
-    axes.set_ylabel(ylabel, color=QUIET, fontsize=9)
 
 
 def _name_corner(axes: Axes, names: Sequence[Name], hues: Sequence[str]) -> None:
@@ -263,18 +260,7 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
     ordered = sorted(ends, key=lambda end: end[0])
     heights = _apart([value for value, _, _ in ordered], _APART * (high - low))
     for height, (_, name, hue) in zip(heights, ordered, strict=True):
-        axes.annotate(
-            name,
-            (1, height),
-            (7, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            color=hue,
-            fontsize=9,
-            va="center",
-            parse_math=False,
-            annotation_clip=False,
-        )
+        beside(axes, height, name, hue)
 
 
 def _apart(values: Sequence[float], distance: float) -> list[float]:

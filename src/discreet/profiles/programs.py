@@ -129,21 +129,15 @@ class Program:
         """Return the least largest corruption by the whole program: t as one more variable."""
         from scipy.sparse import csr_matrix, hstack, vstack
 
-        n, c = self.n, len(self.corrupting)
-        rows = np.arange(c)
-        below_t = csr_matrix(
-            (
-                np.concatenate([self.cost, -np.ones(c)]),
-                (np.concatenate([rows, rows]), np.concatenate([self.corrupting, np.full(c, n)])),
-            ),
-            shape=(c, n + 1),
-        )
-        above: Any = vstack([hstack([self.private, csr_matrix((self.private.shape[0], 1))]), below_t])
+        n, c, others = self.n, len(self.corrupting), self.private.shape[0]
+        costs = csr_matrix((self.cost, (np.arange(c), self.corrupting)), shape=(c, n))
+        below_t = csr_matrix(np.append(np.zeros(others), -np.ones(c))[:, None])
+        above: Any = hstack([vstack([self.private, costs]), below_t])
         equalities = hstack([self.equalities, csr_matrix((self.equalities.shape[0], 1))])
         upper = np.append(self._filled(1.0, self.limits), np.inf)
         # one variable in every row: the interior is a shorter way than along the edges
         found = _linprog(
-            _last(n + 1), above, np.zeros(above.shape[0]), equalities, self.totals, upper, method="highs-ipm"
+            _last(n + 1), above, np.zeros(others + c), equalities, self.totals, upper, method="highs-ipm"
         )
         return None if found is None else float(found[-1])
 

@@ -13,6 +13,8 @@ from discreet.reporting.style import (
     ACCENT,
     PALETTE,
     QUIET,
+    Axes,
+    Figure,
     finish,
     label,
     measure,
@@ -21,9 +23,6 @@ from discreet.reporting.style import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from discreet.privacy.metric.error_limit import ErrorLimit
 
 _WIDTH = 7.2

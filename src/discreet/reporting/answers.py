@@ -11,6 +11,8 @@ from discreet.decisions.response import shown
 from discreet.reporting.style import (
     HAIRLINE,
     QUIET,
+    Axes,
+    Figure,
     check_most,
     finish,
     hollow,
@@ -22,9 +24,6 @@ from discreet.reporting.style import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from discreet.decisions.response import Response
 
 #: Rows of candidates that are not numbers, shown unless the caller asks for more.

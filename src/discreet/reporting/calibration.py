@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +13,8 @@ from discreet.reporting.style import (
     ACCENT,
     HAIRLINE,
     PALETTE,
+    Axes,
+    Figure,
     check_most,
     finish,
     label,
@@ -21,10 +22,6 @@ from discreet.reporting.style import (
     new_figure,
     title_panel,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Parameters shown unless the caller asks for more.
 MOST_PARAMETERS = 6

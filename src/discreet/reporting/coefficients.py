@@ -13,6 +13,7 @@ from discreet.reporting.plots import plot_posterior
 from discreet.reporting.style import (
     HAIRLINE,
     QUIET,
+    Figure,
     common_decimals,
     draw_intervals,
     finish,
@@ -27,8 +28,6 @@ from discreet.reporting.style import (
 from discreet.reporting.subplots import beside
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from discreet.inference.posterior import Posterior
 
 _ROW = 0.34

@@ -14,6 +14,8 @@ from discreet.reporting.style import (
     HAIRLINE,
     INK,
     QUIET,
+    Axes,
+    Figure,
     few_ticks,
     finish,
     look_of,
@@ -26,9 +28,6 @@ from discreet.reporting.style import (
 from discreet.reporting.subplots import date_axis
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from discreet.inference.histogram import Band, Distribution, QuantileInterval
 
 _QUARTERS = (0.25, 0.5, 0.75)

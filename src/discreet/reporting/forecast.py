@@ -12,6 +12,8 @@ from discreet.reporting.states import draw_states, name_times
 from discreet.reporting.style import (
     PALETTE,
     QUIET,
+    Axes,
+    Figure,
     finish,
     look_of,
     measure,
@@ -22,9 +24,6 @@ from discreet.reporting.style import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from discreet.inference.models.hidden_markov.forecast import Forecast
 
 # Labels of a feature that are drawn, the most frequent; sequences whose states are drawn.

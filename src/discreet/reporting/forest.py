@@ -14,6 +14,8 @@ from discreet.reporting.style import (
     HAIRLINE,
     PALETTE,
     QUIET,
+    Axes,
+    Figure,
     check_most,
     common_decimals,
     draw_intervals,
@@ -30,9 +32,6 @@ from discreet.reporting.style import (
 from discreet.reporting.subplots import beside, date_axis
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from discreet.inference.group_posteriors import GroupPosteriors
 
 #: Groups shown unless the caller asks for more.

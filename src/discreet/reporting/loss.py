@@ -12,6 +12,8 @@ from discreet.errors import UsageError
 from discreet.reporting.style import (
     HAIRLINE,
     QUIET,
+    Axes,
+    Figure,
     choose_hues,
     finish,
     label,
@@ -22,9 +24,6 @@ from discreet.reporting.style import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from discreet.privacy.loss import PrivacyLoss
 
 # Smaller deltas are drawn nowhere, and losses that only they can see neither.

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.arguments import FilePath
 from discreet.inference.summary import tails
+from discreet.models import BayesianNetwork
 from discreet.models.discrete import Conditional
-from discreet.models.network import BayesianNetwork
 from discreet.reporting.layers import Drawing, Spacing, lay_out
 from discreet.reporting.pictures import model_of
 from discreet.reporting.style import (
     HAIRLINE,
     INK,
     QUIET,
+    Figure,
     finish,
     look_of,
     new_figure,
     shorten,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Inches: a box's head and foot, one line of it, and the widths of its bars, of the figures beside them and of a letter.
 _HEAD, _FOOT, _LINE = 0.52, 0.12, 0.2

@@ -10,7 +10,7 @@ from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.inference.posterior import Posterior
-    from discreet.models.base import Model
+    from discreet.models import Model
 
 _Kind = TypeVar("_Kind", bound="Model")
 

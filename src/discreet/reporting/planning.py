@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.arguments import FilePath
-from discreet.reporting.style import ACCENT, HAIRLINE, INK, PALETTE, QUIET, finish, new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from discreet.reporting.style import (
+    ACCENT,
+    HAIRLINE,
+    INK,
+    PALETTE,
+    QUIET,
+    Axes,
+    Figure,
+    finish,
+    new_figure,
+)
 
 
 def plot_plan(plan: Any, *, path: FilePath | None = None) -> Figure:

@@ -11,6 +11,7 @@ import numpy as np
 from discreet.arguments import FilePath
 from discreet.errors import UsageError
 from discreet.reporting.style import (
+    Figure,
     check_most,
     choose_hues,
     finish,
@@ -23,8 +24,6 @@ from discreet.reporting.style import (
 from discreet.reporting.subplots import density_panel, interval_panel, interval_words, overlay, share_panel
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from discreet.inference.posterior import Posterior
 
     Table = dict[str, np.ndarray]

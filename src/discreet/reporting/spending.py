@@ -11,6 +11,7 @@ from discreet.errors import UsageError
 from discreet.reporting.style import (
     ACCENT,
     PALETTE,
+    Figure,
     finish,
     measure,
     new_figure,
@@ -18,10 +19,8 @@ from discreet.reporting.style import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from discreet.ledger.history import Step
-    from discreet.privacy.guarantees import Guarantee
+    from discreet.privacy import Guarantee
 
 _MOST_PANELS = 12
 

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from discreet.arguments import FilePath
 from discreet.inference.summary import tails
-from discreet.models.hidden_markov import HiddenMarkov
+from discreet.models import HiddenMarkov
 from discreet.reporting.pictures import model_of
 from discreet.reporting.style import (
     INK,
     PALETTE,
     QUIET,
+    Axes,
+    Figure,
     finish,
     hollow,
     label,
@@ -29,10 +31,6 @@ from discreet.reporting.style import (
     shorten,
     strip,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Labels of a feature that are drawn; the rest is said in words.
 _MOST_LABELS = 10

@@ -21,10 +21,10 @@ from discreet.extras import needed_for
 from discreet.inference.summary import tails
 
 with needed_for("a plot"):
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.ticker import Locator
 
 INK, QUIET, HAIRLINE = "#1f2933", "#66737f", "#d5dae0"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +17,8 @@ from discreet.reporting.density import (
     support_of,
 )
 from discreet.reporting.style import (
+    Axes,
+    Figure,
     common_decimals,
     draw_intervals,
     few_ticks,
@@ -31,11 +32,6 @@ from discreet.reporting.style import (
     stems,
     strip,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 # Whole numbers that differ by no more than this are a bar each.
 _MOST_BARS = 150
@@ -131,6 +127,8 @@ def beside(axes: Axes, row: float, words: str, hue: str) -> None:
         va="center",
         color=hue,
         fontsize=9.5,
+        parse_math=False,
+        annotation_clip=False,
     )
 
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.curator.publish import release
-from discreet.domain.columns import Column, Numeric
-from discreet.domain.declarations import Neighbors
+from discreet.domain import Column, Neighbors, Numeric
 from discreet.extras import needed_for
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.rational import Number, exact
 from discreet.sklearn.coded_columns import Coded, check_names, floats
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from discreet.domain import Neighbors
 from discreet.domain.bounds import read_pairs
-from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.inference.analyst import infer
-from discreet.models.naive_bayes import NaiveBayes
+from discreet.models import NaiveBayes
 from discreet.rational import Number
 from discreet.sklearn.coded_columns import (
     Binned,

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet.arguments import probability
-from discreet.domain.columns import Column, Numeric
-from discreet.domain.declarations import Neighbors
+from discreet.domain import Column, Neighbors, Numeric
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.inference.analyst import infer
-from discreet.models.linear_regression import LinearRegression
-from discreet.models.logistic_regression import LogisticRegression
+from discreet.models import LinearRegression, LogisticRegression
 from discreet.rational import Number, exact
 from discreet.sklearn.coded_columns import (
     Coded,

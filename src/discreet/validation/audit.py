@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import MOST_DRAWS, Rng, flag, generator, probability, whole
+from discreet.domain import Neighbors, Numeric
 from discreet.domain.bounds import read_pairs
-from discreet.domain.columns import Numeric
-from discreet.domain.declarations import Neighbors
 from discreet.errors import DiscreetError, UsageError
 from discreet.families import Bernoulli
-from discreet.mechanisms.base import Mechanism
-from discreet.models.base import Model
+from discreet.mechanisms import Mechanism
+from discreet.models import Model
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number
 from discreet.validation.audit_result import Audit, Claim, StructureCheck

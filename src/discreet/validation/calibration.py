@@ -13,15 +13,15 @@ import numpy as np
 from discreet.arguments import MOST_DRAWS, Rng, flag, generator, one_of, whole
 from discreet.curator.declare import are_bought
 from discreet.curator.publish import choose_mechanism
-from discreet.domain.declarations import Missing, Neighbors, Outside
+from discreet.domain import Missing, Neighbors, Outside
 from discreet.errors import UsageError
-from discreet.families.likelihood import Likelihood
+from discreet.families import Likelihood
 from discreet.inference.analyst import WEAK
 from discreet.inference.engines.registry import EngineName as Engine
 from discreet.inference.record_prior import record_prior
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms import Mechanism
 from discreet.mechanisms.quantile import plan_choices
-from discreet.priors.base import Prior
+from discreet.priors import Prior
 from discreet.privacy.guarantees import check_neighbors
 from discreet.rational import Number, plain
 from discreet.validation.progress import progress_bar

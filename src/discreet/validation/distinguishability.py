@@ -11,9 +11,9 @@ import numpy as np
 
 from discreet.arguments import Rng, generator, listed, real, whole
 from discreet.errors import UsageError
-from discreet.families.record_sums import RecordSums
-from discreet.mechanisms.base import Mechanism
-from discreet.privacy.guarantees import Guarantee
+from discreet.families import RecordSums
+from discreet.mechanisms import Mechanism
+from discreet.privacy import Guarantee
 from discreet.privacy.metric.error_limit import ErrorLimit, check_error, least_number
 from discreet.validation.draw_counts import MOST_DRAWS, Distinguishability, DrawCount, Played, up_to
 from discreet.validation.likelihood_ratio import RatioTest
@@ -21,9 +21,8 @@ from discreet.validation.noisy_distribution import NoisyTotals
 from discreet.validation.sampled_distribution import distribution_of_draw
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.finite_posterior import FinitePosterior
+    from discreet.mechanisms import FinitePosterior, PosteriorSampling
     from discreet.mechanisms.noise import Laplace as LaplaceNoise
-    from discreet.mechanisms.posterior_sampling import PosteriorSampling
 
 
 @overload

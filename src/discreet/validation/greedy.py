@@ -27,9 +27,9 @@ import numpy as np
 
 from discreet.arguments import FilePath, whole
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.inference.summary import aligned
-from discreet.mechanisms.posterior_sampling import PosteriorSampling
+from discreet.mechanisms import PosteriorSampling
 from discreet.validation.draw_counts import up_to
 from discreet.validation.sampled_distribution import PosteriorDistribution
 

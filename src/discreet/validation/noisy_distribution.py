@@ -20,8 +20,8 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.curator.publish import release_with
 from discreet.errors import UsageError
-from discreet.mechanisms.noise import Laplace
-from discreet.models.base import Model
+from discreet.mechanisms import Laplace
+from discreet.models import Model
 from discreet.privacy import PureDP
 from discreet.privacy.metric.error_limit import ErrorLimit
 from discreet.validation.likelihood_ratio import DistributionPair

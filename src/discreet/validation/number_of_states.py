@@ -16,7 +16,7 @@ from discreet.arguments import FilePath, generator, listed, whole
 from discreet.artifact import Release
 from discreet.errors import UsageError
 from discreet.inference.analyst import infer
-from discreet.models.hidden_markov import HiddenMarkov
+from discreet.models import HiddenMarkov
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

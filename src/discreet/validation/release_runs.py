@@ -26,7 +26,7 @@ from discreet.curator.draw import Reading, draw, read
 from discreet.curator.publish import choose_mechanism, release
 from discreet.errors import DataError, UsageError
 from discreet.mechanisms.private_groups import LabelBudget
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.grouped import private_column
 from discreet.privacy import Guarantee, compose
 from discreet.samplers.csprng import undisturbed

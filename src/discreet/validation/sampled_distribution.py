@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.artifact.records.base import SamplingRecord
+from discreet.artifact import SamplingRecord
 from discreet.curator.declare import declare
 from discreet.curator.draw import read_totals
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
+from discreet.mechanisms import PosteriorSampling
 from discreet.mechanisms.base import Mechanism, Totals
-from discreet.mechanisms.posterior_sampling import PosteriorSampling
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.privacy.costs.parameter_grid import ParameterGrid
 from discreet.privacy.costs.parameter_set import ParameterSet
 from discreet.privacy.metric.error_limit import ErrorLimit

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from discreet.curator.publish import sample_with
-from discreet.domain.declarations import Missing, Neighbors, Outside
+from discreet.domain import Missing, Neighbors, Outside
 from discreet.errors import EngineError, UsageError
-from discreet.families.likelihood import Likelihood
+from discreet.families import Likelihood
 from discreet.inference.analyst import infer
 from discreet.inference.engines.registry import EngineName as Engine
 from discreet.inference.missing_prior import missing_prior
 from discreet.inference.posterior import Posterior
 from discreet.inference.record_prior import RecordPrior, record_prior
 from discreet.mechanisms.base import Mechanism, RandomSource
-from discreet.priors.base import Prior
+from discreet.priors import Prior
 from discreet.validation.ranks import rank
 
 #: Chains are run for at least this many draws, and thinned: ranks among draws that hang together are not uniform.

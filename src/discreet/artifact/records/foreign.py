@@ -15,7 +15,7 @@ import numpy as np
 from discreet.artifact.readers import EXACT, NAME, TEXT, Field, described, one_of
 from discreet.artifact.records.base import Record
 from discreet.errors import UsageError
-from discreet.models.base import Model
+from discreet.models import Model
 from discreet.models.layout import Layout
 from discreet.models.published_layout import FreeLayout, Place, PublishedLayout
 from discreet.privacy import Noise
@@ -24,7 +24,7 @@ from discreet.privacy.published import Correlated, JointNoise, Published, Unread
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-    from discreet.domain.declarations import Domain
+    from discreet.domain import Domain
 
 #: Sizes that a published number and the scale of its noise may have: beyond these nothing was counted.
 LARGEST_NUMBER, SMALLEST_SCALE = 10**15, Fraction(1, 10**9)

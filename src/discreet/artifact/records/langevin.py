@@ -52,7 +52,7 @@ class LangevinRecord(SamplingRecord):
             or min(numbers[name] for name in ("step_size", "temperature", "clip")) <= 0
         ):
             raise ValueError("a size of its mechanism is not positive")
-        _check_draws(release, model)
+        _check_draws(samples, model)
         steps = langevin_steps(
             numbers["step_size"],
             numbers["temperature"],
@@ -66,9 +66,8 @@ class LangevinRecord(SamplingRecord):
             raise ValueError("its noise is less than its guarantee needs")
 
 
-def _check_draws(release: Release, model: Regression) -> None:
-    assert release.samples is not None
-    weights = release.samples.arrays()["weights"]
+def _check_draws(samples: Samples, model: Regression) -> None:
+    weights = samples.arrays()["weights"]
     if weights.ndim != 2 or weights.shape[1] != model.dimension:
         raise ValueError("its draws are no vectors of weights")
     if float(np.linalg.norm(weights, axis=1).max()) > float(model.radius) * (1 + _EDGE):

@@ -84,7 +84,7 @@ class NoisySGDRecord(SamplingRecord):
             raise ValueError("its numbers of steps are no numbers of steps")
         if max(counts[:2]) > max(release.records, _MOST_EXTRA):
             raise ValueError("it claims more steps than anybody takes")
-        _check_draw(release, model)
+        _check_draw(samples, model)
         known, given = model.loss_constants, descent_of(release)
         constant = (
             given.gradient_bound >= known.gradient_bound * (1 - _BOUND_ROOM)
@@ -98,9 +98,8 @@ class NoisySGDRecord(SamplingRecord):
             raise ValueError("its noise is less than its guarantee needs")
 
 
-def _check_draw(release: Release, model: LossModel) -> None:
-    assert release.samples is not None
-    weights = release.samples.arrays()["weights"]
+def _check_draw(samples: Samples, model: LossModel) -> None:
+    weights = samples.arrays()["weights"]
     if weights.shape != (1, model.dimension):
         raise ValueError("its draw is not one vector of weights")
     if float(np.linalg.norm(weights)) > float(model.radius) * (1 + _EDGE):

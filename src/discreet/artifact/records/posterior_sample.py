@@ -11,7 +11,8 @@ import numpy as np
 from discreet.artifact.records.base import UNKNOWN, SamplingRecord
 from discreet.artifact.records.limited_tries import LimitedTries
 from discreet.artifact.samples import Samples
-from discreet.priors.normal_inverse_wishart import NormalInverseWishart
+from discreet.domain import Bounds
+from discreet.priors import NormalInverseWishart
 from discreet.privacy import ApproxDP, MetricDP
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range
 from discreet.privacy.costs.parameter_grid import (
@@ -27,8 +28,8 @@ from discreet.privacy.metric.per_unit import metric_sensitivity, whole_epsilon
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-    from discreet.domain.declarations import Domain
-    from discreet.families.base import Family
+    from discreet.domain import Domain
+    from discreet.families import Family
 
 #: Ranges are rounded up by 1e-10 when they are written; this is what is left of it for another machine's logarithms.
 ROOM = Fraction(5, 10**11)
@@ -133,13 +134,13 @@ def range_and_slack(grid: ParameterGrid, *, per_distance: bool) -> tuple[Fractio
     return grid.range(per_distance=True), grid.slack_per_distance()
 
 
-def labels_support(least: Sequence[Fraction], n_labels: int) -> tuple[tuple[Fraction, Fraction], ...]:
+def labels_support(least: Sequence[Fraction], n_labels: int) -> Bounds:
     """Return what probabilities can be if they are at least these: one for all labels, or one for each."""
     taken = sum(least) if len(least) > 1 else n_labels * least[0]
     return tuple((low, 1 - taken + low) for low in least)
 
 
-def least_of_labels(support: tuple[tuple[Fraction, Fraction], ...], n_labels: int) -> tuple[Fraction, ...]:
+def least_of_labels(support: Bounds, n_labels: int) -> tuple[Fraction, ...]:
     """Return the least probability of all labels, or of each, in a support; raise unless it is one of labels."""
     least = tuple(low for low, _ in support)
     if len(least) not in (1, n_labels) or support != labels_support(least, n_labels):
@@ -149,7 +150,6 @@ def least_of_labels(support: tuple[tuple[Fraction, Fraction], ...], n_labels: in
 
 def check_simplex(p: np.ndarray, shape: tuple[int, ...], least: Sequence[Fraction] | Fraction | int) -> None:
     """Raise unless an array is of this shape and holds probabilities, none of them below ``least``."""
-    if p.shape != shape or not (p >= np.array(least, dtype=float) - _EDGE).all():
-        raise ValueError("a draw lies outside its support")
-    if not np.allclose(p.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
+    inside = p.shape == shape and (p >= np.array(least, dtype=float) - _EDGE).all()
+    if not inside or not np.allclose(p.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
         raise ValueError("a draw lies outside its support")

@@ -32,11 +32,8 @@ class PrivateMetropolisRecord(SamplingRecord):
         by_metropolis = "rejection" in self.parameters
         arithmetic, more = ("floating", ["rejection"]) if by_metropolis else ("exact", [])
         self.check_form(samples, arithmetic, ["temperature", "range", "cells", "width", *more])
-        labels = release.conjugate_family.n_probabilities is not None
-        walk, promised = (
-            _shares(release, samples) if labels else _walk(release, samples),
-            release.guarantees["samples"],
-        )
+        labels, promised = release.conjugate_family.n_probabilities, release.guarantees["samples"]
+        walk = _walk(release, samples) if labels is None else _shares(release, samples, labels)
         if not isinstance(promised, ApproxDP if by_metropolis else PureDP):
             raise ValueError("its guarantee is of another kind")
         needed = walk.range() * (1 - ROOM)
@@ -111,13 +108,12 @@ def _walk(release: Release, samples: Samples) -> GridWalk:
     return GridWalk(grid, read_width(whole_number(release.sampling_record.parameters["width"]), grid.cells))
 
 
-def _shares(release: Release, samples: Samples) -> SimplexWalk:
+def _shares(release: Release, samples: Samples, n_labels: int) -> SimplexWalk:
     """Rebuild the walk over label probabilities, and raise unless every draw is one of its states."""
-    record, k = release.sampling_record, release.conjugate_family.n_probabilities
-    assert k is not None
+    record = release.sampling_record
     if record.support is None or release.neighbors != "replace":
         raise ValueError(UNKNOWN)
-    least = least_of_labels(record.support, k)
+    least = least_of_labels(record.support, n_labels)
     numbers = (whole_number(record.parameters[name]) for name in ("cells", "width"))
     walk = simplex_walk(record.conjugate.natural(), least, *numbers)
     if not walk.holds_draws(samples.arrays()):

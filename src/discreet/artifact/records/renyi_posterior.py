@@ -67,24 +67,20 @@ class ConcentratedPosteriorRecord(DirectPosteriorRecord):
     free = "m"
 
 
-class DiffusedQueryRecord(DirectPosteriorRecord):
+class DiffusedQueryRecord(DiffusedPosteriorRecord):
     """A diffused draw of the mean of a predicate."""
 
     name = "diffused_query"
     is_query = True
     engines = "none"
-    kind = "diffused posterior"
-    free = "r"
 
 
-class ConcentratedQueryRecord(DirectPosteriorRecord):
+class ConcentratedQueryRecord(ConcentratedPosteriorRecord):
     """A concentrated draw of the mean of a predicate."""
 
     name = "concentrated_query"
     is_query = True
     engines = "none"
-    kind = "concentrated posterior"
-    free = "m"
 
 
 def _weight(value: Fraction) -> float:

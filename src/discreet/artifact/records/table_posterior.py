@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.artifact.records.base import TOO_COLD, UNKNOWN, SamplingRecord
 from discreet.artifact.records.limited_tries import LimitedTries
+from discreet.artifact.records.posterior_sample import check_simplex
 from discreet.artifact.samples import Samples
 from discreet.models.discrete import TableModel
 from discreet.privacy import ApproxDP, PureDP
@@ -20,8 +21,6 @@ from discreet.rational import exact, text
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
 
-# What a floating-point sampler may miss the edge of the simplex by.
-_EDGE = 1e-12
 _PRIOR = "symmetric_dirichlet:"
 
 
@@ -69,12 +68,9 @@ class TablePosteriorRecord(LimitedTries, SamplingRecord):
         (least, most), *others = self.support
         if others or most != 1:
             raise ValueError("its support is not one number")
-        for (name, drawn), (wanted, shape) in zip(
-            samples.arrays().items(), model.row_shapes().items(), strict=True
-        ):
-            inside = name == wanted and drawn.shape[1:] == shape and (drawn >= float(least) - _EDGE).all()
-            if not inside or not np.allclose(drawn.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
-                raise ValueError("a draw lies outside its support")
+        draws = samples.arrays()
+        for name, shape in model.row_shapes().items():
+            check_simplex(draws[name], (samples.count, *shape), least)
         promised = release.guarantees["samples"]
         if not isinstance(promised, PureDP | ApproxDP):
             raise ValueError(TOO_COLD)

@@ -67,8 +67,7 @@ class ColumnSource(Source):
         table = pa.table(
             [*arrays, pa.array(unread)], names=[*(f"c{i}" for i in range(len(arrays))), "unread"]
         )
-        dates = [need.dates for need in needs]
-        frames = converted(table.to_batches(max_chunksize=BATCH), kinds, dates)
+        frames = converted(table.to_batches(max_chunksize=BATCH), kinds, needs)
         return Picked(tuple(kinds), frames, has_unread=True)
 
 
@@ -160,12 +159,11 @@ class BatchSource(Source):
             for batch in self._reader
             for piece in pa.table([batch.column(at) for at in positions], names=labels).to_batches(BATCH)
         )
-        dates = [need.dates for need in needs]
-        return Picked(tuple(kinds), converted(chosen, kinds, dates), has_unread=True)
+        return Picked(tuple(kinds), converted(chosen, kinds, needs), has_unread=True)
 
 
 def converted(
-    batches: Iterable[pa.RecordBatch], kinds: Sequence[Kind], dates: Sequence[bool]
+    batches: Iterable[pa.RecordBatch], kinds: Sequence[Kind], needs: Sequence[Need]
 ) -> Iterator[Frame]:
     """Bring each column of each batch into the form of its kind, and flag records that held something unreadable."""
     names = [f"c{i}" for i in range(len(kinds))]
@@ -174,17 +172,17 @@ def converted(
         if "unread" in batch.schema.names:
             unread |= batch.column("unread").to_numpy(zero_copy_only=False)
         arrays = []
-        for name, kind, is_date in zip(names, kinds, dates, strict=True):
+        for name, kind, need in zip(names, kinds, needs, strict=True):
             array = batch.column(name)
             if kind is Kind.KEY:
                 arrays.append(array if pa.types.is_large_binary(array.type) else key_array(array))
             elif kind is Kind.PRESENCE:
                 arrays.append(presence_array(array))
             elif kind is Kind.NUMBER and as_text(array.type):
-                floats, flags = (days if is_date else numbers)(texts(array))
+                floats, flags = (days if need.dates else numbers)(texts(array))
                 arrays.append(pa.array(floats))
                 unread |= flags
-            elif is_date and not pa.types.is_floating(array.type):
+            elif need.dates and not pa.types.is_floating(array.type):
                 arrays.append(days_of_array(array))
             else:
                 arrays.append(to_kind(array, kind))
@@ -254,10 +252,10 @@ def kind_for(name: str, dtype: Any, need: Need, *, empty_type: bool, declared: b
 def read_objects(values: list[Any], need: Need) -> tuple[Kind, pa.Array, np.ndarray]:
     """Read Python objects one by one; return kind, column, and which were there but unreadable."""
     if need.key or need.presence:
-        kind, array = (
-            (Kind.KEY, object_keys(values)) if need.key else (Kind.PRESENCE, object_presence(values))
-        )
-        return kind, array, np.zeros(len(values), dtype=bool)
+        unread = np.zeros(len(values), dtype=bool)
+        if need.key:
+            return Kind.KEY, object_keys(values), unread
+        return Kind.PRESENCE, object_presence(values), unread
     if need.vocabulary is None:
         floats, unread = (days if need.dates else numbers)(values)
         return Kind.NUMBER, pa.array(floats), unread

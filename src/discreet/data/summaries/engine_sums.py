@@ -26,8 +26,8 @@ import narwhals as nw
 
 from discreet.data.sources.results import rows_of
 from discreet.data.sources.source import Frame
-from discreet.domain.declarations import Domain
-from discreet.families.record_sums import RecordSums
+from discreet.domain import Domain
+from discreet.families import RecordSums
 from discreet.models.layout import Layout, Map
 
 

@@ -24,7 +24,7 @@ from discreet.data.sources.label_lookup import Lookup, lookup_key
 from discreet.data.sources.results import picked_batches, rows_of, side_by_side
 from discreet.data.sources.source import Frame, Picked
 from discreet.data.sources.values import Vocabulary
-from discreet.families.record_sums import RecordSums
+from discreet.families import RecordSums
 from discreet.models.layout import UNIT, Layout, UnitRows, terms
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.cell_counts import filled_codes, imputed_codes
 from discreet.data.summaries.coded import coded_batches
-from discreet.domain.declarations import Domain
-from discreet.models.column_model import ColumnModel
+from discreet.domain import Domain
+from discreet.models import ColumnModel
 
 
 @dataclass(frozen=True, repr=False)

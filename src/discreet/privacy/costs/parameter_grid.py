@@ -21,9 +21,9 @@ import numpy as np
 from scipy.special import expit, logit
 
 from discreet.arguments import whole
-from discreet.domain.declarations import Domain
+from discreet.domain import Bounds, Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.families.normal import Normal as NormalFamily
 from discreet.families.normal import NormalKnownMean, NormalKnownVariance
 from discreet.models.layout import FINE
@@ -59,7 +59,7 @@ class ParameterGrid(ScoredPoints):
     family: Family
     domain: Domain
     prior: Prior
-    support: tuple[tuple[Fraction, Fraction], ...]
+    support: Bounds
     cells: int
 
     @cached_property

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import listed
-from discreet.domain.declarations import Domain
+from discreet.domain import Domain
 from discreet.errors import UsageError
-from discreet.families.base import Family
+from discreet.families import Family
 from discreet.privacy.costs.likelihood_range import GRID_STEP, range_up
 from discreet.privacy.costs.parameter_grid import MAPPED, open_ranges
 from discreet.privacy.costs.scored_points import STEEPEST, ScoredPoints

@@ -30,11 +30,7 @@ import numpy as np
 from scipy.special import zeta
 
 from discreet.errors import UsageError
-from discreet.priors.base import Prior
-from discreet.priors.beta import Beta
-from discreet.priors.dirichlet import Dirichlet
-from discreet.priors.gamma import Gamma
-from discreet.priors.normal import Normal
+from discreet.priors import Beta, Dirichlet, Gamma, Normal, Prior
 
 # Trigamma is integrated from here on; below, the recurrence of Gamma peels off logarithms.
 _FROM = 8.0

@@ -40,10 +40,10 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arguments import fill, whole
-from discreet.domain.bounds import Bounds
+from discreet.domain import Bounds
 from discreet.errors import UsageError
-from discreet.families.base import Family
-from discreet.priors.base import Prior
+from discreet.families import Family
+from discreet.priors import Prior
 from discreet.priors.normal import Normal as NormalPrior
 from discreet.privacy.costs.posterior_divergence import PosteriorPair, check_order
 from discreet.privacy.costs.posterior_pairs import Reach, check_family, extreme_pairs, increment

@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain.bounds import Bounds
+from discreet.domain import Bounds
 from discreet.errors import UsageError
-from discreet.families.base import Family
-from discreet.families.bernoulli import Bernoulli
-from discreet.families.categorical import Categorical
-from discreet.families.exponential import Exponential
-from discreet.families.gamma import Gamma
-from discreet.families.geometric import Geometric
-from discreet.families.laplace import Laplace
+from discreet.families import (
+    Bernoulli,
+    Categorical,
+    Exponential,
+    Family,
+    Gamma,
+    Geometric,
+    Laplace,
+    Poisson,
+    Predicate,
+)
 from discreet.families.normal import Normal, NormalKnownMean, NormalKnownVariance
-from discreet.families.poisson import Poisson
-from discreet.families.predicate import Predicate
-from discreet.priors.base import Prior
-from discreet.priors.beta import Beta
-from discreet.priors.dirichlet import Dirichlet
+from discreet.priors import Beta, Dirichlet, Prior
 from discreet.priors.gamma import Gamma as GammaPrior
 from discreet.priors.normal import Normal as NormalPrior
 from discreet.privacy.costs.posterior_divergence import PosteriorPair

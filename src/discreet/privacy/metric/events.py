@@ -16,16 +16,16 @@ import numpy as np
 from scipy.special import betainc, betaln, expit, gammainc, gammaincc, gammaln, log_expit, ndtr
 
 from discreet.errors import UsageError
-from discreet.priors.base import Prior
-from discreet.priors.beta import Beta
-from discreet.priors.gamma import Gamma
-from discreet.priors.normal import Normal
+from discreet.priors import Beta, Gamma, Normal, Prior
 
 # Relative error of a distribution function, and of the terms of a log-ratio; both far above what float64 does.
 _MASS_ROOM, _RATIO_ROOM = 1e-11, 1e-14
 # Beyond these the distribution functions were not checked, and below them mass lies closer to 0 than a float.
 _LARGEST, _LEAST = 1e7, 0.05
 _HALVINGS = 64
+
+#: Two arrays of the same shape.
+Two = tuple[np.ndarray, np.ndarray]
 
 
 class Distribution(NamedTuple):
@@ -34,19 +34,19 @@ class Distribution(NamedTuple):
     #: Ends of the coordinate: no mass is beyond them.
     ends: tuple[float, float]
     #: T(u).
-    statistics: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    statistics: Callable[[np.ndarray], Two]
     #: Terms that add up to C(eta).
     partition: Callable[[np.ndarray], tuple[np.ndarray, ...]]
     #: Mass below u, and above.
-    tails: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    tails: Callable[[np.ndarray, np.ndarray], Two]
 
 
-def _gamma_tails(u: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _gamma_tails(u: np.ndarray, eta: np.ndarray) -> Two:
     scaled = eta[..., 1] * np.exp(u)
     return gammainc(eta[..., 0], scaled), gammaincc(eta[..., 0], scaled)
 
 
-def _normal_tails(u: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _normal_tails(u: np.ndarray, eta: np.ndarray) -> Two:
     z = (u - eta[..., 0] / eta[..., 1]) * np.sqrt(eta[..., 1])
     return ndtr(z), ndtr(-z)
 
@@ -79,9 +79,7 @@ DISTRIBUTIONS: dict[type[Prior], Distribution] = {
 }
 
 
-def bracket(
-    distribution: Distribution, p: np.ndarray, q: np.ndarray, epsilon: float
-) -> tuple[np.ndarray, np.ndarray]:
+def bracket(distribution: Distribution, p: np.ndarray, q: np.ndarray, epsilon: float) -> Two:
     """Return two numbers with H_epsilon(P || Q) between them, for arrays of natural parameters."""
     if not epsilon >= 0:
         raise UsageError(f"epsilon must not be negative, got epsilon={epsilon}.")
@@ -106,7 +104,7 @@ def bracket(
 
 def _event(
     distribution: Distribution, p: np.ndarray, q: np.ndarray, level: float | np.ndarray
-) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, Two, np.ndarray]:
     """Return P(E) and Q(E), the room for errors in both, and that in the log-ratio, for E = {log-ratio > level}."""
     first, second = (p - q)[..., 0], (p - q)[..., 1]
     constants = [*distribution.partition(q), *(-term for term in distribution.partition(p))]
@@ -130,9 +128,7 @@ def _event(
     return in_p, in_q, (room_p, room_q), off
 
 
-def _shape(
-    distribution: Distribution, first: np.ndarray, second: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _shape(distribution: Distribution, first: np.ndarray, second: np.ndarray) -> Two:
     """Return where the log-ratio turns, at the upper end if nowhere, and whether it rises on the left of that."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if distribution is DISTRIBUTIONS[Normal]:
@@ -150,7 +146,7 @@ def _cross(
     high: np.ndarray,
     rising: np.ndarray,
     level: float | np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Two:
     """Return where a monotone log-ratio crosses the level between two points, and by how much it misses it there.
 
     Without a crossing it is the point beyond which everything, or nothing, is above the level.
@@ -165,7 +161,7 @@ def _cross(
 
 def _mass(
     distribution: Distribution, eta: np.ndarray, left: np.ndarray, right: np.ndarray, inside: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Two:
     """Return the mass between two points, or outside of them, and what rounding can make of it."""
     below_left, above_left = distribution.tails(left, eta)
     below_right, above_right = distribution.tails(right, eta)

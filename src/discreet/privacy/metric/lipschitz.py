@@ -46,16 +46,18 @@ import numpy as np
 from discreet.arguments import numbers, shown
 from discreet.checked import checked
 from discreet.errors import UsageError
+from discreet.families import (
+    Bernoulli,
+    Categorical,
+    Exponential,
+    Gamma,
+    Geometric,
+    Laplace,
+    MultivariateNormal,
+    Poisson,
+)
 from discreet.families.base import Family, Theta
-from discreet.families.bernoulli import Bernoulli
-from discreet.families.categorical import Categorical
-from discreet.families.exponential import Exponential
-from discreet.families.gamma import Gamma
-from discreet.families.geometric import Geometric
-from discreet.families.laplace import Laplace
-from discreet.families.multivariate_normal import MultivariateNormal
 from discreet.families.normal import NormalKnownMean, NormalKnownVariance
-from discreet.families.poisson import Poisson
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.metric.distances import RecordDistance
 from discreet.privacy.rounding import exp_up, log_up

@@ -29,10 +29,10 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from discreet.arguments import one_of
-from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain import Domain, Neighbors
 from discreet.errors import UsageError
-from discreet.families.record_sums import RecordSums
-from discreet.models.base import Model
+from discreet.families import RecordSums
+from discreet.models import Model
 from discreet.models.layout import FINE
 from discreet.privacy.guarantees import Guarantee, PureDP, positive_budget
 from discreet.privacy.metric_dp import MetricDP, PseudoMetric

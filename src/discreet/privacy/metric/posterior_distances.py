@@ -34,12 +34,8 @@ import numpy as np
 
 from discreet.checked import checked
 from discreet.errors import UsageError
-from discreet.families.base import Family
-from discreet.families.bernoulli import Bernoulli
-from discreet.families.geometric import Geometric
-from discreet.families.poisson import Poisson
-from discreet.priors.base import Prior
-from discreet.priors.normal import Normal
+from discreet.families import Bernoulli, Family, Geometric, Poisson
+from discreet.priors import Normal, Prior
 from discreet.privacy.costs.posterior_neighbors import NeighboringPosteriors
 from discreet.privacy.costs.posterior_pairs import Reach
 from discreet.privacy.guarantees import ApproxDP, meaningful

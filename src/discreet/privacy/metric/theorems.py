@@ -28,11 +28,8 @@ from discreet.arguments import whole
 from discreet.checked import checked
 from discreet.errors import UsageError
 from discreet.families.base import Family, Theta
-from discreet.models.base import Model
-from discreet.models.column_model import ColumnModel
+from discreet.models import ColumnModel, MarkovChain, Model, Trajectories
 from discreet.models.discrete import DiscreteModel
-from discreet.models.markov import MarkovChain
-from discreet.models.trajectories import Trajectories
 from discreet.privacy.costs.likelihood_range import simplex_range
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.metric.distances import RecordDistance
