@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arguments import fill, numbers, shown
+from discreet.arguments import numbers, shown
 from discreet.domain.dates import shown_day
 from discreet.errors import UsageError
 from discreet.inference.diagnostics import Diagnostics, plain
@@ -112,7 +112,8 @@ class Posterior(RowQuestions):
         (n_draws,) = lengths
         if self.n_chains < 1 or n_draws % self.n_chains:
             raise UsageError(f"{n_draws} draws do not divide into n_chains={self.n_chains} chains.")
-        fill(self, draws=draws, labels=_read_labels(self.labels, draws) if self.labels else {})
+        object.__setattr__(self, "draws", draws)
+        object.__setattr__(self, "labels", _read_labels(self.labels, draws) if self.labels else {})
 
     @cached_property
     def diagnostics(self) -> Diagnostics:

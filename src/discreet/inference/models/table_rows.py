@@ -25,8 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -47,27 +46,24 @@ _VISIBLE = 1e-6
 
 @dataclass(frozen=True)
 class RowReading:
-    """The noisy counts of one row and the prior of its labels; ``missing`` says whether the last is of no label."""
+    """The noisy counts of one row and the prior of its labels; ``missing`` says whether the last is of no label.
+
+    ``total`` is what the row reads in all, ``variance`` that of the noise on it, and ``reach`` how far the least
+    unwilling of the row's noises can carry it.
+    """
 
     alpha: np.ndarray
     y: np.ndarray
     noise: tuple[Noise, ...]
     missing: bool
+    total: int = field(init=False)
+    variance: float = field(init=False)
+    reach: float = field(init=False)
 
-    @cached_property
-    def total(self) -> int:
-        """What the row reads in all."""
-        return int(self.y.sum())
-
-    @cached_property
-    def variance(self) -> float:
-        """Variance of the noise on :attr:`total`."""
-        return float(sum(noise.sd**2 for noise in self.noise))
-
-    @cached_property
-    def reach(self) -> float:
-        """How far the least unwilling of the row's noises can carry it."""
-        return max(noise.reach(DEPTH) for noise in self.noise)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", int(self.y.sum()))
+        object.__setattr__(self, "variance", float(sum(noise.sd**2 for noise in self.noise)))
+        object.__setattr__(self, "reach", max(noise.reach(DEPTH) for noise in self.noise))
 
     @property
     def n_tables(self) -> int:

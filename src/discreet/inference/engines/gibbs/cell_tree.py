@@ -209,7 +209,7 @@ def sample(target: Target, size: int, chains: int, rng: np.random.Generator) -> 
     per_chain = size // chains
     each = max(1, min(_WALKERS // chains, per_chain // 8))
     n_walkers, steps = each * chains, math.ceil(per_chain / each)
-    others = GlobalProposals.of(target, rng)
+    others = target if target.face_value is None else GlobalProposals.of(target, rng)
 
     def propose(size: int) -> tuple[np.ndarray, np.ndarray]:
         """Draw from the leaves and, to find distant modes, a few global ones; return points and their log weights."""

@@ -35,10 +35,8 @@ class GlobalProposals:
     roots: np.ndarray
 
     @classmethod
-    def of(cls, target: Target, rng: np.random.Generator) -> Target | GlobalProposals:
-        """Find the kernels for a target of which something may have been redacted; else return it, for its prior."""
-        if target.face_value is None:
-            return target
+    def of(cls, target: Target, rng: np.random.Generator) -> GlobalProposals:
+        """Find the kernels for a target of which something may have been redacted."""
         kernels = _kernels(target, rng)
         d = target.dim
         return cls(

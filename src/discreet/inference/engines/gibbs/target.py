@@ -27,7 +27,7 @@ from discreet.inference.engines.gibbs.feature_moments import Moments, feature_mo
 from discreet.inference.engines.gibbs.marginal import log_marginal
 from discreet.inference.engines.gibbs.unconstrain import TRANSFORMS, UnconstrainingTransform
 from discreet.inference.missing_prior import MissingPrior
-from discreet.inference.record_prior import CountPrior, widened
+from discreet.inference.record_prior import CountPrior
 
 _LOG_2PI = math.log(2 * math.pi)
 # a Laplace tail this many scales out holds less than e^-60 of the mass
@@ -340,7 +340,10 @@ def _count(records: CountPrior, readings: Readings) -> Count | None:
     reach = _FAR * float(np.abs(combination).sum()) + 2 * float(np.maximum(size - abs(read), 0).sum()) + 1
     anchor = min(max(read, low), high)
     if isinstance(records, MissingPrior):
-        least, most = widened(records, math.floor(anchor - reach), math.ceil(anchor + reach))
+        least, most = math.floor(anchor - reach), math.ceil(anchor + reach)
+        narrow_low, narrow_high = records.likely
+        if narrow_low <= narrow_high:
+            least, most = min(least, narrow_low), max(most, narrow_high)
         return MissingCount.of(records, max(least, records.low) - 0.5, min(most, records.high) + 0.5)
     if records.weights is None:
         low, high = max(low, anchor - reach), min(high, anchor + reach)

@@ -84,7 +84,8 @@ class Walkers:
         self.expensive = target.family.n_columns > 2
         #: Walkers of a population, an even number.
         self.each = _FEW_DIM if self._kernel else _EXPENSIVE if self.expensive else _MANY_DIM
-        self._global = GlobalProposals.of(target, rng)
+        # where nothing was redacted, the prior
+        self._global = target if target.face_value is None else GlobalProposals.of(target, rng)
         size = POPULATIONS * self.each
         x, w = target.reference(size, rng), target.readings.draw_variances(size, rng)
         self._state = State(x, w, target.place(x), np.zeros(size))
@@ -302,9 +303,9 @@ def sample(
     thin, warnings = 1, ()
     half, worst, a_sweep = np.empty(0), 1.0, 0.0
     for attempt in range(_FEW_ATTEMPTS if expensive else _ATTEMPTS):
-        before = left()
+        before = left() if expensive else 0.0
         pilot = walkers.run(_PILOT * 2**attempt)
-        a_sweep = (before - left()) / len(pilot)
+        a_sweep = (before - left()) / len(pilot) if expensive else 0.0
         half = pilot[len(pilot) // 2 :]
         worst = float(nested_r_hat(half).max())
         # means of fewer walkers differ by more
