@@ -55,6 +55,9 @@ lint: $(VENV)/.installed-dev
 # each worker begins with half of the files, in order, and takes from the other what is left at the end: no file of
 # many slow tests is the last one. Bytecode is kept, or each worker would rewrite and compile all tests again.
 unit slow: export PYTHONDONTWRITEBYTECODE :=
+# Both processors are busy, so threads of BLAS would wait for each other in a loop: small products cost ten times as much.
+unit slow: export OMP_NUM_THREADS := 1
+unit slow: export OPENBLAS_NUM_THREADS := 1
 unit: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2 --dist worksteal
 

@@ -68,8 +68,11 @@ def _move(
         for y in range(s.size):
             new_s[y] = s[y] + t * shift[y]
         if _log_density(new_w, new_s, powers, counts) > level:
-            w[:] = new_w
-            s[:] = new_s
+            # element by element: `w[:] = new_w` takes the compiler seconds, for an error about shapes
+            for k in range(w.size):
+                w[k] = new_w[k]
+            for y in range(s.size):
+                s[y] = new_s[y]
             return
         if t < 0.0:
             low = t
@@ -108,7 +111,8 @@ def _share(
         density = _log_density(new_w, new_s, powers, counts)
         if density > -math.inf and density + math.log(new_w[i]) + math.log(new_w[j]) > level:
             w[i], w[j] = new_w[i], new_w[j]
-            s[:] = new_s
+            for y in range(s.size):
+                s[y] = new_s[y]
             return
         if v < at:
             low = v
@@ -180,5 +184,6 @@ def run(
                 _move(w, s, edge, edge_shift, powers, counts, rng)
                 edge[i], edge[j] = 0.0, 0.0
         if sweep >= 0:
-            out[sweep] = w
+            for k in range(n_components):
+                out[sweep, k] = w[k]
     return out

@@ -265,4 +265,6 @@ def walk(
         _sweep(state, target, moves, rng)
     for i in range(len(kept)):
         _sweep(state, target, moves, rng)
-        kept[i] = state.cells
+        # `kept[i] = state.cells` takes the compiler seconds, for an error about shapes
+        for j in range(state.cells.size):
+            kept[i, j] = state.cells[j]

@@ -47,6 +47,22 @@ def _add(sums, products, z, sign):
             products[j, k] += sign * z[j] * z[k]
 
 
+# Elements are copied one by one: `out[:] = values` takes the compiler seconds, for an error about shapes.
+@njit(cache=True)
+def _copy(sums, products, new_sums, new_products):
+    for j in range(sums.size):
+        new_sums[j] = sums[j]
+        for k in range(sums.size):
+            new_products[j, k] = products[j, k]
+
+
+@njit(cache=True)
+def _copy_rows(n, rows, out):
+    for i in range(n):
+        for j in range(rows.shape[1]):
+            out[i, j] = rows[i, j]
+
+
 @njit(cache=True)
 def _record(q, e, t, z):
     """Put the record of e and t into z."""
@@ -121,17 +137,17 @@ def latent_walk(
             for j in range(p):
                 moved[j] = math.sqrt(1 - turn * turn) * e[i, j] + turn * rng.standard_normal()
             _record(q, moved, other_t, new_z[i])
-            new_sums[:] = sums
-            new_products[:] = products
+            _copy(sums, products, new_sums, new_products)
             _add(new_sums, new_products, z[i], -1.0)
             _add(new_sums, new_products, new_z[i], 1.0)
             found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales)
             chance = math.exp(min(0.0, found - noise))
             share += chance / u
             if rng.random() < chance:
-                e[i], t[i], z[i] = moved, other_t, new_z[i]
-                sums[:] = new_sums
-                products[:] = new_products
+                t[i] = other_t
+                for j in range(p):
+                    e[i, j], z[i, j] = moved[j], new_z[i, j]
+                _copy(new_sums, new_products, sums, products)
                 noise = found
         turn = min(max(turn * math.exp(rate * (share - _AIM)), 0.01), 1.0)
         if chances.size > 1:
@@ -144,15 +160,15 @@ def latent_walk(
                     for j in range(p):
                         e[at, j] = rng.standard_normal()
                     _record(q, e[at], t[at], z[at])
-                new_sums[:] = sums
-                new_products[:] = products
+                _copy(sums, products, new_sums, new_products)
                 _add(new_sums, new_products, z[at], 1.0 if grow else -1.0)
                 found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales)
                 if math.log(rng.random()) < found - noise + chances[new_u - least] - chances[u - least]:
                     if not grow:
-                        e[at], t[at], z[at] = e[u - 1], t[u - 1], z[u - 1]
-                    sums[:] = new_sums
-                    products[:] = new_products
+                        t[at] = t[u - 1]
+                        for j in range(p):
+                            e[at, j], z[at, j] = e[u - 1, j], z[u - 1, j]
+                    _copy(new_sums, new_products, sums, products)
                     noise, u = found, new_u
         for held in range(2):
             # 0: records are held fixed; 1: e and t are
@@ -187,11 +203,10 @@ def latent_walk(
                 prior = new_prior
                 if held == 0:
                     density = new_density
-                    e[:u] = new_e[:u]
+                    _copy_rows(u, new_e, e)
                 else:
-                    z[:u] = new_z[:u]
-                    sums[:] = new_sums
-                    products[:] = new_products
+                    _copy_rows(u, new_z, z)
+                    _copy(new_sums, new_products, sums, products)
                     noise = found
         new_c = c * math.exp(0.5 * rng.standard_normal())
         ratio = 0.5 * (math.log(c / EXCESS) / EXCESS_SPREAD) ** 2
@@ -202,6 +217,8 @@ def latent_walk(
             c = new_c
             accepted[2] += 1
         if sweep >= n_warm and (sweep - n_warm) % thin == thin - 1:
-            draws[(sweep - n_warm) // thin] = q
-            numbers[(sweep - n_warm) // thin] = u
+            at = (sweep - n_warm) // thin
+            numbers[at] = u
+            for a in range(dim):
+                draws[at, a] = q[a]
     return draws, numbers, accepted / (n_warm + n_draws * thin)

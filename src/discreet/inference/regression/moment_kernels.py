@@ -169,6 +169,13 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, low_ra
     return lp
 
 
+# Element by element: `out[:] = values` takes the compiler seconds, for an error about shapes.
+@njit(cache=True)
+def _copy(q, g, new_q, new_g):
+    for a in range(q.size):
+        new_q[a], new_g[a] = q[a], g[a]
+
+
 @njit(cache=True)
 def _rescaled(q, r, p, L, W, out):
     """Put the state whose sums are those of q for r times fewer records into ``out``; tell whether it exists."""
@@ -246,8 +253,7 @@ def walk(
         count = max(1, min(steps, math.ceil(2.0 * (0.6 + 0.8 * rng.random()) / step)))
         v = rng.standard_normal(dim)
         before = lp - 0.5 * np.dot(v, v)
-        moved[:] = q
-        slope[:] = g
+        _copy(q, g, moved, slope)
         v = v + 0.5 * step * np.dot(turned, slope)
         found = lp
         for s in range(count):
@@ -261,8 +267,7 @@ def walk(
         if found > -np.inf:
             chance = math.exp(min(0.0, found - 0.5 * np.dot(v, v) - before))
             if rng.random() < chance:
-                q[:] = moved
-                g[:] = slope
+                _copy(moved, slope, q, g)
                 lp = found
         if counts.size > 1:
             proposed = counts[rng.integers(0, counts.size)]
@@ -274,8 +279,7 @@ def walk(
                     ratio = found - _jacobian(moved, p) - lp + _jacobian(q, p)
                     ratio += (p + p * (p + 1) // 2) * math.log(n / proposed)
                     if math.log(rng.random()) < ratio:
-                        q[:] = moved
-                        g[:] = slope
+                        _copy(moved, slope, q, g)
                         lp, n = found, proposed
         if warming:
             # dual averaging (Hoffman and Gelman 2014, section 3.2)
@@ -286,6 +290,7 @@ def walk(
             log_smooth = weight * log_step + (1 - weight) * log_smooth
         else:
             accepted += chance / max(total - (n_warm if adapt else 0), 1)
-        states[it] = q
         records[it] = n
+        for a in range(dim):
+            states[it, a] = q[a]
     return states, records, accepted, log_smooth

@@ -113,7 +113,9 @@ def replace_block(
     before = log_noise(sums, readings, scales, gaussian)
     if not log_level <= log_noise(trial, readings, scales, gaussian) - before:
         return False
-    sums[:] = trial
+    # `sums[:] = trial` takes the compiler seconds, for an error about shapes
+    for j in range(m):
+        sums[j] = trial[j]
     for i in range(new_usable.size):
         row = (first + i) % n
         usable[row] = new_usable[i]

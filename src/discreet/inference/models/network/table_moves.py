@@ -213,4 +213,6 @@ def walk(
         sweep(state, target, moves, rng)
     for i in range(len(kept)):
         sweep(state, target, moves, rng)
-        kept[i] = state.tables
+        # `kept[i] = state.tables` takes the compiler seconds, for an error about shapes
+        for j in range(state.tables.size):
+            kept[i, j] = state.tables[j]
