@@ -49,7 +49,8 @@ class RowReading:
     """The noisy counts of one row and the prior of its labels; ``missing`` says whether the last is of no label.
 
     ``total`` is what the row reads in all, ``variance`` that of the noise on it, and ``reach`` how far the least
-    unwilling of the row's noises can carry it.
+    unwilling of the row's noises can carry it. It takes ``n_tables`` along the total: one of each cell, and one of each
+    sum of the first of them.
     """
 
     alpha: np.ndarray
@@ -59,16 +60,13 @@ class RowReading:
     total: int = field(init=False)
     variance: float = field(init=False)
     reach: float = field(init=False)
+    n_tables: int = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "total", int(self.y.sum()))
         object.__setattr__(self, "variance", float(sum(noise.sd**2 for noise in self.noise)))
         object.__setattr__(self, "reach", max(noise.reach(DEPTH) for noise in self.noise))
-
-    @property
-    def n_tables(self) -> int:
-        """How many tables along the total it takes: one of each cell, and one of each sum of the first of them."""
-        return 2 * len(self.y)
+        object.__setattr__(self, "n_tables", 2 * len(self.y))
 
     def cells(self, most: int) -> list[Cell]:
         """Return the row's cells, last that of missing values if they are counted."""
