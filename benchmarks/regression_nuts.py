@@ -26,17 +26,7 @@ from regression import table_of
 import discreet as dc
 from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.regression import MomentDraws, Readings, draw_population
-from discreet.inference.regression.moment_prior import (
-    CLOSE,
-    EDGE,
-    ETA,
-    LOG_SD,
-    MEAN_SD,
-    NEARLY,
-    SOFT,
-    SPREAD,
-    B,
-)
+from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, B
 
 N, TARGET, FARTHEST = 20_000, 20.0, 0.2
 CHAINS, DRAWS, WARMUP = 4, 4000, 1000
@@ -57,9 +47,7 @@ def nuts_model(readings: Readings) -> Callable[[Any], None]:
         mean = jnp.asarray(numpyro.sample("mean", dist.Normal(jnp.zeros(p), MEAN_SD)))
         sd = jnp.exp(numpyro.sample("log_sd", dist.Normal(LOG_SD * jnp.ones(p), SPREAD)))
         correlation = numpyro.sample("correlation", dist.LKJCholesky(d, ETA))
-        shares = dist.Beta(share_power, jnp.array([B, CLOSE]))
-        usual = dist.Categorical(jnp.array([1 - NEARLY, NEARLY]))
-        share = numpyro.sample("share", dist.MixtureSameFamily(usual, shares))
+        share = numpyro.sample("share", dist.Beta(share_power, B))
         numpyro.factor("soft", (0.5 * d - share_power) * jnp.log(share / (share + SOFT)))
         direction = numpyro.sample("direction", dist.Normal(jnp.zeros(d), 1))
         direction = direction / jnp.linalg.norm(direction)

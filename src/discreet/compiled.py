@@ -28,7 +28,7 @@ def njit(**options: Any) -> Callable[[_Function], _Function]:
         import numba
 
     def compiler(function: _Function) -> _Function:
-        found = numba.njit(**options)(function)
+        found: Any = numba.njit(**options)(function)
         kept = _index(found)
         if kept is not None:
             named = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)

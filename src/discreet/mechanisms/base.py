@@ -136,7 +136,7 @@ class Sized(Mechanism):
     """A mechanism whose record follows from the declarations, but which some numbers of records are refused for."""
 
     @abstractmethod
-    def _record(self, model: Any, domain: Domain, /) -> Record:
+    def _record(self, model: Any, domain: Domain, /) -> Any:
         """Return the public record, or refuse the declarations."""
 
     @abstractmethod
@@ -146,7 +146,7 @@ class Sized(Mechanism):
     def check(self, model: Any, domain: Domain, layout: Layout | None = None) -> None:
         self._record(model, domain)
 
-    def plan(self, model: Any, domain: Domain, n_records: Any, layout: Layout | None = None) -> Record:
+    def plan(self, model: Any, domain: Domain, n_records: Any, layout: Layout | None = None) -> Any:
         record = self._record(model, domain)
         self._check_size(record, model, domain, n_records)
         return record

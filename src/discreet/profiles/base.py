@@ -207,9 +207,13 @@ class FittedMechanism:
         """The matrices as floats, by profile, observed and reported category."""
         return self.table / WHOLE
 
-    @cached_property
+    @property
     def outputs(self) -> np.ndarray:
         """The distribution of each profile's reports, as floats, one row for each profile."""
+        return self._outputs
+
+    @cached_property
+    def _outputs(self) -> np.ndarray:
         exact = Outputs.of(self.graph, self.table)
         return np.array(
             [[n / whole for n in row] for row, whole in zip(exact.numerators, exact.wholes, strict=True)]

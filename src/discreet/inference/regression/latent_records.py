@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from discreet.compiled import njit
-from discreet.inference.regression.moment_kernels import diagonal, log_density
+from discreet.inference.regression.moment_kernels import log_density
 from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD
 
 _AIM, _SINGLE = 0.3, 0.44
@@ -73,7 +73,7 @@ def _record(q, e, t, z):
         for k in range(j):
             s += q[at] * e[k]
             at += 1
-        s += diagonal(q, at) * e[j]
+        s += math.exp(q[at]) * e[j]
         at += 1
         z[j] = q[j] + math.sqrt(t) * s
 
@@ -88,9 +88,8 @@ def _standardized(q, z, t, e):
         for k in range(j):
             s -= q[at] * e[k]
             at += 1
-        scale = diagonal(q, at)
-        e[j] = s / scale
-        total -= math.log(scale) + 0.5 * e[j] ** 2
+        e[j] = s * math.exp(-q[at])
+        total -= q[at] + 0.5 * e[j] ** 2
         at += 1
     return total
 

@@ -19,14 +19,12 @@ from discreet.inference.regression.moment_readings import Readings
 
 # eigenvalues of the covariance at the start are at least this, or half the noise
 _FLOOR = 0.01
-_MOST_STEPS = 48
+_MOST_STEPS = 24
 _LOG_STEP = np.log(0.25)
 _MOST_CLIMBS, _MOST_HALVINGS, _LEAST_GAIN = 40, 12, 0.5
 # proposals for each independent draw, the share of them that must count, and the most that one may count for
 _PROPOSED, _LEAST_EFFECTIVE, _MOST_SHARE = 2, 0.5, 0.01
 _LEAST_PIVOT = 1e-12
-# of the root of the residual sd, under the prior
-_LAST_SD = 0.25
 # the share of draws that should be effective, the most moves that are made for one draw, and seconds for all of them
 _ENOUGH, _MOST_MOVES, _LONGER = 0.2, 16, 6.0
 # seconds of one move, and how they grow with the square of the dimension; measured
@@ -111,7 +109,7 @@ def moved_moments(
     n = float(np.median(counts))
     q = possible_start(readings, n)
     dim, each = len(q), size // chains
-    warm = [150, 500 + 2 * dim, 800 + 6 * dim]
+    warm = [150, 250 + dim, 400 + 3 * dim]
     burn = 50 + dim // 2
     each_move = _SECONDS + _MORE_SECONDS * dim**2
     spend(each_move * (sum(warm) + size + chains * burn))
@@ -175,9 +173,8 @@ def unpacked(states: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
     lower = np.zeros((len(states), p, p))
     rows, columns = np.tril_indices(p)
     lower[:, rows, columns] = states[:, p:]
-    at = np.arange(p - 1)
+    at = np.arange(p)
     lower[:, at, at] = np.exp(lower[:, at, at])
-    lower[:, -1, -1] **= 2
     return states[:, :p], lower
 
 
@@ -191,7 +188,7 @@ def possible_start(readings: Readings, n: float) -> np.ndarray:
     covariance = (vectors * np.clip(spectrum, floor, 0.6)) @ vectors.T
     shrink = np.minimum(1.0, np.sqrt(0.8 * (1 - mean**2) / np.diag(covariance)))
     lower = np.linalg.cholesky(covariance * np.outer(shrink, shrink))
-    return np.concatenate([mean, packed(lower)])
+    return np.concatenate([mean, _packed(lower)])
 
 
 def _climbed(readings: Readings, n: float, q: np.ndarray) -> np.ndarray:
@@ -223,12 +220,10 @@ def _climbed(readings: Readings, n: float, q: np.ndarray) -> np.ndarray:
     return q
 
 
-def packed(lower: np.ndarray) -> np.ndarray:
-    """Return the part of a state that holds a lower Cholesky factor."""
+def _packed(lower: np.ndarray) -> np.ndarray:
     rows, columns = np.tril_indices(len(lower))
     values = lower[rows, columns]
     values[rows == columns] = np.log(values[rows == columns])
-    values[-1] = np.sqrt(lower[-1, -1])
     return values
 
 
@@ -253,7 +248,7 @@ def _precision(readings: Readings, n: float, at: np.ndarray) -> np.ndarray:
         change[j, :, j] += m
     rows, columns = np.tril_indices(p)
     for i, (a, b) in enumerate(zip(rows, columns, strict=True)):
-        factor = 1.0 if a != b else lower[a, a] if a < p - 1 else 2 * at[-1]
+        factor = lower[a, a] if a == b else 1.0
         change[p + i, a] += factor * lower[:, b]
         change[p + i, :, a] += factor * lower[:, b]
     first = np.zeros((dim, p))
@@ -270,5 +265,4 @@ def _precision(readings: Readings, n: float, at: np.ndarray) -> np.ndarray:
     every = np.concatenate(parts, axis=1)
     prior = np.full(dim, MEAN_SD**-2)
     prior[p:] = np.where(rows == columns, 2 * SPREAD**-2, 1.0 / np.diag(lower)[columns] ** 2 / 4)
-    prior[-1] = _LAST_SD**-2
     return every @ every.T + np.diag(prior)

@@ -1,15 +1,12 @@
 r"""Compiled Hamiltonian moves over the moments of a table, given noisy sums.
 
-A state is q = (mean m, then the rows of L), where the covariance matrix of the table is W = L L^T. The target last. Of
-the diagonal of L the last entry, the residual sd, is the square of its place in q, the others are exponentials of
-theirs: every q is a possible table, up to the bounds. The log density is
+A state is q = (mean m, then the rows of L), where the covariance matrix of the table is W = L L^T, with the logarithm
+of L's diagonal: every q is a possible table, up to the bounds. The target last. Its log density is
 
-    log noise(y - n M) + log prior(m, W) + sum_j (p - j + 1) log L_jj - log |r|,    M = W + m m^T,  j = 0, ..., p - 1,
+    log noise(y - n M) + log prior(m, W) + sum_j (p - j + 1) log L_jj,        M = W + m m^T,  j = 0, ..., p - 1,
 
-with r the last of q, the last two terms being the Jacobian of W in q. The prior of the residual variance has a pole at
-0, in which r has a finite density: a chain passes through 0 to the other sign, which means the same. Entries of M that
-repeat another one, or are 0, are tied to it within ``tie``. The prior is that of
-:mod:`~discreet.inference.regression.moment_prior`.
+the last term being the Jacobian of W in L. Entries of M that repeat another one, or are 0, are tied to it within
+``tie``. The prior is that of :mod:`~discreet.inference.regression.moment_prior`.
 
 The number of records, where it is not known, moves with the sums held fixed: n' is drawn from what is known of it,
 moments are scaled by n / n', and the move is accepted by the prior of the moments and the Jacobian (n / n')^D.
@@ -22,36 +19,7 @@ import math
 import numpy as np
 
 from discreet.compiled import njit
-from discreet.inference.regression.moment_prior import (
-    CLOSE,
-    EDGE,
-    ETA,
-    LOG_SD,
-    MEAN_SD,
-    SOFT,
-    SPREAD,
-    B,
-    log_unexplained,
-)
-
-_log_unexplained = njit(cache=True)(log_unexplained)
-
-
-@njit(cache=True)
-def diagonal(q, at):
-    """Return the entry of L's diagonal of which q holds the place ``at``."""
-    return q[at] * q[at] if at == q.size - 1 else math.exp(q[at])
-
-
-@njit(cache=True)
-def _jacobian(q, p):
-    total = 0.0
-    at = p
-    for j in range(p - 1):
-        at += j
-        total += (p - j + 1) * q[at]
-        at += 1
-    return total + 3 * math.log(abs(q[q.size - 1]))
+from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, B
 
 
 @njit(cache=True)
@@ -65,9 +33,9 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, low_ra
         for k in range(j):
             L[j, k] = q[at]
             at += 1
-        L[j, j] = diagonal(q, at)
-        if L[j, j] > 2.7 or L[j, j] < (1e-7 if j < d else 1e-40):
+        if q[at] > 1.0 or q[at] < -16.0:
             return -np.inf
+        L[j, j] = math.exp(q[at])
         at += 1
     for j in range(p):
         for k in range(j + 1):
@@ -131,19 +99,12 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, low_ra
             H[j, j] -= beyond / EDGE
     a_r = min(1.0, 0.5 * d)
     power = a_r - 0.5 * d
-    weight = ETA - 1.5
     for j in range(p):
         log_w = math.log(W[j, j])
         sd = 0.5 * log_w
+        weight = ETA - 1.5 if j < d else B - 1.0
         lp += -0.5 * p * log_w - sd - 0.5 * ((sd - LOG_SD) / SPREAD) ** 2
-        alone = 2 * math.log(L[j, j]) - log_w
-        if j < d:
-            lp += weight * alone
-        else:
-            found = _log_unexplained(alone, d)
-            lp += found + _jacobian(q, p)
-            usual = math.exp((B - 1.0) * alone - found)
-            weight = (B - 1.0) * usual + (CLOSE - 1.0) * (1.0 - usual)
+        lp += weight * (2 * math.log(L[j, j]) - log_w) + (p - j + 1) * math.log(L[j, j])
         H[j, j] += (-0.5 * p - 0.5 - 0.5 * (sd - LOG_SD) / SPREAD**2 - weight) / W[j, j]
     explained = 0.0
     for m in range(d):
@@ -159,9 +120,8 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, low_ra
                 s += H[j, m] * L[m, k]
             s *= 2
             if k == j:
-                stretch = L[j, j] if j < d else 2 * q[at]
-                own = 2 * (ETA - 1.5) + p - j + 1 if j < d else (4 * weight + 3) / q[at]
-                s = s * stretch + own
+                weight = ETA - 1.5 if j < d else B - 1.0
+                s = s * L[j, j] + 2 * weight + (p - j + 1)
             elif j == d:
                 s += power * 2 * L[d, k] / W[d, d] / (share + SOFT)
             g[at] = s
@@ -177,6 +137,17 @@ def _copy(q, g, new_q, new_g):
 
 
 @njit(cache=True)
+def _jacobian(q, p):
+    total = 0.0
+    at = p
+    for j in range(p):
+        at += j
+        total += (p - j + 1) * q[at]
+        at += 1
+    return total
+
+
+@njit(cache=True)
 def _rescaled(q, r, p, L, W, out):
     """Put the state whose sums are those of q for r times fewer records into ``out``; tell whether it exists."""
     at = p
@@ -184,7 +155,7 @@ def _rescaled(q, r, p, L, W, out):
         for k in range(j):
             L[j, k] = q[at]
             at += 1
-        L[j, j] = diagonal(q, at)
+        L[j, j] = math.exp(q[at])
         at += 1
         out[j] = r * q[j]
     for j in range(p):
@@ -203,7 +174,7 @@ def _rescaled(q, r, p, L, W, out):
                 if s <= 1e-14:
                     return False
                 L[j, j] = math.sqrt(s)
-                out[at] = 0.5 * math.log(s) if j < p - 1 else math.copysign(math.sqrt(L[j, j]), q[at])
+                out[at] = 0.5 * math.log(s)
             else:
                 L[j, k] = s / L[k, k]
                 out[at] = L[j, k]

@@ -1,27 +1,19 @@
 """The weak prior of a regression's population, on bounds mapped to [-1, 1]: its density and draws from it.
 
-Means are N(0, MEAN_SD^2), sds lognormal(LOG_SD, SPREAD), correlations of the features LKJ(ETA). R^2 of the target is
-Beta(A, B) with A = min(1, d / 2), or with probability NEARLY Beta(A, CLOSE): the features explain nearly all of it; its
-direction is uniform, and SOFT keeps the density finite at R^2 = 0. No number leaves [-1, 1], so that no mean square is
-above 1; those that are lose density like a normal tail of sd EDGE. Columns that sit on their bounds have a mean square
-of 1, and a barrier that keeps away from it would move them.
+Means are N(0, MEAN_SD^2), sds lognormal(LOG_SD, SPREAD), correlations of the features LKJ(ETA), R^2 of the target is
+Beta(A, B) with A = min(1, d / 2) and its direction uniform; SOFT keeps the density finite at R^2 = 0. No number leaves
+[-1, 1], so that no mean square is above 1; those that are lose density like a normal tail of sd EDGE. Columns that sit
+on their bounds have a mean square of 1, and a barrier that keeps away from it would move them.
 """
 
 from __future__ import annotations
 
-from math import lgamma, log
-from typing import Any
+from math import log
 
 import numpy as np
 
 MEAN_SD, LOG_SD, SPREAD, ETA, B, EDGE = 0.5, log(0.3), 0.8, 2.0, 2.0, 0.05
 SOFT = 0.02
-NEARLY, CLOSE = 0.25, 0.25
-#: The log of the constants before the powers CLOSE - 1 and B - 1 of 1 - R^2, one less the other: A = 1 / 2, and A = 1.
-NEARLY_OF_ONE, NEARLY_OF_MORE = (
-    log(NEARLY / (1 - NEARLY)) + lgamma(B) + lgamma(a + CLOSE) - lgamma(CLOSE) - lgamma(a + B)
-    for a in (0.5, 1.0)
-)
 #: Kurtosis of the records is 3 times one plus a lognormal number with this median and log sd.
 EXCESS, EXCESS_SPREAD = 0.3, 0.8
 # tails of the target: at most, and where half of it is reached
@@ -40,12 +32,6 @@ def expected_tail(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return _MOST_TAIL * reach / (reach + _HALF_TAIL)
 
 
-def log_unexplained(log_share: Any, d: int) -> Any:
-    """Return the log density of 1 - R^2 of d features, given its logarithm, but for its power of R^2."""
-    nearly = NEARLY_OF_ONE if d == 1 else NEARLY_OF_MORE
-    return np.logaddexp((B - 1.0) * log_share, nearly + (CLOSE - 1.0) * log_share)
-
-
 def log_prior(mean: np.ndarray, root: np.ndarray) -> np.ndarray:
     """Return the log prior density of means and covariance matrices, the latter given by their lower roots."""
     p = mean.shape[1]
@@ -56,7 +42,7 @@ def log_prior(mean: np.ndarray, root: np.ndarray) -> np.ndarray:
     total = (-0.5 * p * log_w - sd - 0.5 * ((sd - LOG_SD) / SPREAD) ** 2).sum(axis=1)
     alone = 2 * log_root - log_w
     share = -np.expm1(alone[:, d])
-    total += (ETA - 1.5) * alone[:, :d].sum(axis=1) + log_unexplained(alone[:, d], d)
+    total += (ETA - 1.5) * alone[:, :d].sum(axis=1) + (B - 1.0) * alone[:, d]
     total += (min(1.0, 0.5 * d) - 0.5 * d) * np.log(np.maximum(share, 0.0) + SOFT)
     beyond = np.maximum(np.exp(log_w) + mean**2 - 1, 0.0) / EDGE
     total -= 0.5 * (beyond**2).sum(axis=1)
@@ -74,8 +60,9 @@ def log_prior_given_features(mean: np.ndarray, root: np.ndarray) -> np.ndarray:
     square = np.einsum("nk,nk->n", root[:, d], root[:, d])
     log_w = np.log(square)
     alone = 2 * log_root[:, d] - log_w
-    total = log_unexplained(alone, d)
-    total += (min(1.0, 0.5 * d) - 0.5 * d) * np.log(np.maximum(-np.expm1(alone), 0.0) + SOFT)
+    total = (B - 1.0) * alone + (min(1.0, 0.5 * d) - 0.5 * d) * np.log(
+        np.maximum(-np.expm1(alone), 0.0) + SOFT
+    )
     total += log_root[:, :d].sum(axis=1) - (0.5 * d + 1) * log_w
     total -= 0.5 * ((0.5 * log_w - LOG_SD) / SPREAD) ** 2 + 0.5 * (mean[:, d] / MEAN_SD) ** 2
     beyond = np.maximum(square + mean[:, d] ** 2 - 1, 0.0) / EDGE
@@ -106,7 +93,7 @@ def _proposed(d: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     root[:, 0, 0] = 1.0
     for k in range(1, d):
         root[:, k, : k + 1] = _rows(rng.beta(k / 2, ETA + (d - 1 - k) / 2, size), k, rng)
-    share = rng.beta(a, np.where(rng.random(size) < NEARLY, CLOSE, B))
+    share = rng.beta(a, B, size)
     root[:, d] = _rows(share, d, rng)
     sd = np.exp(rng.normal(LOG_SD, SPREAD, (size, d + 1)))
     mean = rng.normal(0, MEAN_SD, (size, d + 1))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, multigammaln
+from scipy.special import gammaln, multigammaln  # pyright: ignore[reportAttributeAccessIssue]
 
 from discreet.priors import (
     Beta,
