@@ -10,7 +10,7 @@ from scipy.special import betainc, betaln
 
 import discreet as dc
 from discreet.artifact import Release
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models import MarkovChain
 from discreet.privacy.costs.likelihood_range import simplex_range

@@ -46,7 +46,7 @@ from discreet.artifact.records.registry import RECORDS
 from discreet.artifact.release import Release, Statistics
 from discreet.artifact.samples import encode_samples, read_samples
 from discreet.artifact.stamp import read_stamp
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.domain.unit import NullUnit, Rule, Unit, check_unit
 from discreet.domain.where import read_where
 from discreet.errors import ReleaseFileError, UsageError

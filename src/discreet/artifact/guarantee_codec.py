@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.artifact.readers import EXACT, NAME, TEXT, Field, choice, described, encode_fields, read_fields
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy import (
     ApproxDP,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.artifact.guarantee_codec import encode_guarantee, read_guarantee
 from discreet.artifact.readers import exact_fields, name_of, tuple_of
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.privacy import Guarantee, compose
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from discreet.artifact.records.base import Record, SamplingRecord
 from discreet.artifact.records.noise import NoiseRecord
 from discreet.artifact.samples import Samples
 from discreet.artifact.stamp import LedgerStamp
-from discreet.domain import Domain, Neighbors, Unit
+from discreet.domain.declarations import Domain, Neighbors
+from discreet.domain.unit import Unit
 from discreet.errors import UsageError
 from discreet.families import Family, Likelihood, RecordSums
 from discreet.models import Model

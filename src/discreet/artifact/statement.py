@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from discreet.artifact.bounds_choice import BoundsChoice
 from discreet.artifact.release import Release
-from discreet.domain import Unit
 from discreet.domain.dates import shown_day
+from discreet.domain.unit import Unit
 from discreet.models.grouped import Grouped
 from discreet.names import shown, shown_label
 from discreet.privacy import ApproxDP, MetricDP, PureDP, RenyiDP, ZeroConcentratedDP

@@ -33,7 +33,7 @@ from discreet.cli.show_result import Picture, check_picture
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.domain import Domain
+    from discreet.domain.declarations import Domain
     from discreet.families import Likelihood
 
 _simulated = partial(option, rich_help_panel="What is simulated, and how it is read")

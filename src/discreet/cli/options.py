@@ -12,7 +12,7 @@ from typer import Argument, Option
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.domain import Domain
+    from discreet.domain.declarations import Domain
     from discreet.mechanisms import PrivateQuantiles
     from discreet.models.base import Model as AnyModel
     from discreet.privacy import Guarantee

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from discreet.arguments import instance, one_of
 from discreet.curator.declare import asked_columns
-from discreet.domain import Column, Numeric, Outside
+from discreet.domain.columns import Column, Numeric
+from discreet.domain.declarations import Outside
 from discreet.families import Categorical, Mean, RecordSums
 from discreet.models import ColumnModel, Model
 from discreet.names import shown

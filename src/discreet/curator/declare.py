@@ -10,7 +10,7 @@ from discreet.arguments import listed, one_of
 from discreet.artifact import BoundsChoice, GroupSelection, Record
 from discreet.artifact.about import About, read_about
 from discreet.curator.people import people_of, unit_of, weighed_and_capped
-from discreet.domain import Domain, Missing, Neighbors, Outside
+from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit, Unit
 from discreet.domain.where import Condition, read_where
 from discreet.errors import UsageError

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from discreet.domain import Missing, Neighbors, Outside
+from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit
 from discreet.mechanisms import Mechanism
 from discreet.rational import Number

@@ -14,7 +14,7 @@ from discreet.artifact import LedgerStamp, Release
 from discreet.curator.declare import Declaration, declare
 from discreet.curator.declared import Declared
 from discreet.curator.draw import Reading, draw, read
-from discreet.domain import Domain, Missing, Neighbors, Outside
+from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit, Unit
 from discreet.errors import DataError, UsageError
 from discreet.families import RecordSums

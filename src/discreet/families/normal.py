@@ -62,8 +62,7 @@ class Normal(Family):
 
     def _both(self, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance, drawn or known."""
-        values: dict[str, Any] = {**vars(self), **theta}
-        return np.asarray(values["mean"], dtype=float), np.asarray(values["variance"], dtype=float)
+        return np.asarray(theta["mean"], dtype=float), np.asarray(theta["variance"], dtype=float)
 
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
         return np.where(self.support.contains(x), -_LOG_ROOT_2PI, -np.inf)
@@ -136,9 +135,16 @@ class NormalKnownVariance(Normal):
     def __init__(self, *, mean: float | None = None, variance: float) -> None:
         fill(self, variance=known(variance, "variance", positive=True))
 
+    def _both(self, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(theta["mean"], dtype=float), np.asarray(self.variance)
+
     def log_base_measure(self, x: np.ndarray) -> np.ndarray:
-        far = np.where(self.support.contains(x), x, np.inf)
-        return -(far**2) / (2 * self.variance) - np.log(self.variance) / 2 - _LOG_ROOT_2PI
+        x = np.asarray(x, dtype=float)
+        inside = self.support.contains(x)
+        log_h = (
+            -(np.where(inside, x, 0.0) ** 2) / (2 * self.variance) - np.log(self.variance) / 2 - _LOG_ROOT_2PI
+        )
+        return np.where(inside, log_h, -np.inf)
 
     def natural(self, theta: Theta) -> np.ndarray:
         return np.asarray(theta["mean"])[..., None] / self.variance
@@ -179,6 +185,9 @@ class NormalKnownMean(Normal):
 
     def __init__(self, *, mean: float, variance: float | None = None) -> None:
         fill(self, mean=known(mean, "mean"))
+
+    def _both(self, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(self.mean), np.asarray(theta["variance"], dtype=float)
 
     def measure(self, x: Any) -> Any:
         return (x - self.mean) * (x - self.mean)

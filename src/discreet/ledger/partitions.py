@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.arguments import listed, one_of
-from discreet.domain import Labels
+from discreet.domain.columns import Labels
 from discreet.domain.labels import one_spelling
 from discreet.domain.where import Comparison, Condition, Joined
 from discreet.errors import UsageError

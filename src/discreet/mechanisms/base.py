@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.arguments import Constructed, fill, whole
 from discreet.artifact import Record, Samples, Statistics
-from discreet.domain import Domain, Neighbors
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.models import Model

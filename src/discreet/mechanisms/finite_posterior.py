@@ -11,7 +11,7 @@ import numpy as np
 from discreet.arguments import listed
 from discreet.artifact import Samples
 from discreet.artifact.records.finite_posterior import FinitePosteriorRecord
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, draw_points, read_samples

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from discreet.arguments import whole
 from discreet.artifact import SamplingRecord
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.mechanisms.base import RandomSource

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.arguments import whole
 from discreet.artifact import Samples
 from discreet.artifact.records.langevin import LangevinRecord
-from discreet.domain import Domain, Neighbors
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, read_samples
 from discreet.models import Model

@@ -14,7 +14,7 @@ from discreet.arguments import fill, refilled
 from discreet.artifact import NoiseRecord, Statistics
 from discreet.artifact.possible_totals import WIDEST_NOISE
 from discreet.artifact.records.noise import GaussianRecord, LaplaceRecord
-from discreet.domain import Domain, Neighbors
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.models import Model

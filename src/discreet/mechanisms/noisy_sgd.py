@@ -13,7 +13,7 @@ import numpy as np
 from discreet.arguments import one_of, whole
 from discreet.artifact import Samples
 from discreet.artifact.records.noisy_sgd import NoisySGDRecord
-from discreet.domain import Domain, Neighbors
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource
 from discreet.models import Model

@@ -15,8 +15,8 @@ from discreet.artifact.records.posterior_sample import (
     labels_support,
     range_and_slack,
 )
-from discreet.domain import Bounds, Domain
-from discreet.domain.bounds import read_pairs
+from discreet.domain.bounds import Bounds, read_pairs
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.mechanisms.base import (

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.arguments import one_of
 from discreet.artifact import Samples
 from discreet.artifact.records.private_walks import PrivateAnnealingRecord
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.artifact import Samples
 from discreet.artifact.records.private_gibbs import PrivateGibbsRecord, label_costs
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.mechanisms.base import RandomSource, Sized
 from discreet.mechanisms.grid_walking import read_steps, read_temperature, too_many_steps

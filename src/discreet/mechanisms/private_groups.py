@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.artifact.group_selection import METHOD, GroupSelection
 from discreet.artifact.possible_totals import WIDEST_NOISE
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy import DiscreteLaplace
 from discreet.privacy.guarantees import failure_probability, positive_budget

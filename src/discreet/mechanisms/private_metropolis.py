@@ -12,7 +12,7 @@ import numpy as np
 from discreet.artifact import Samples
 from discreet.artifact.records.posterior_sample import labels_support
 from discreet.artifact.records.private_walks import PrivateMetropolisRecord
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.mechanisms.base import RandomSource, Sized, Totals, conjugate_family

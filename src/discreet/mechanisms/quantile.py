@@ -10,9 +10,9 @@ from typing import Any
 
 from discreet.arguments import fill, whole
 from discreet.artifact.bounds_choice import LARGEST_DENOMINATOR, METHOD, BoundsChoice
-from discreet.domain import Neighbors
 from discreet.domain.bin_grid import MOST_CELLS, Grid
 from discreet.domain.bounds import Bounds, check_pair, read_dated
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.families import RecordSums
 from discreet.mechanisms.base import RandomSource

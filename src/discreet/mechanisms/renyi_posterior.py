@@ -20,7 +20,7 @@ from discreet.artifact.records.renyi_posterior import (
     DiffusedQueryRecord,
     DirectPosteriorRecord,
 )
-from discreet.domain import Domain, Neighbors
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals, conjugate_family, read_samples

@@ -16,7 +16,7 @@ from discreet.artifact.records.table_posterior import (
     prior_text,
     rows_drawn,
 )
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.mechanisms.base import RandomSource, Sized, read_samples
 from discreet.models import Model

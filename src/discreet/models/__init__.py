@@ -6,7 +6,7 @@ same two verbs: ``dc.release(table, model, epsilon=1)`` and ``dc.infer(release)`
 
 from __future__ import annotations
 
-from discreet.domain import Column, Labels, Numeric, read_columns
+from discreet.domain.columns import Column, Labels, Numeric, read_columns
 from discreet.models.base import Model
 from discreet.models.column_model import ColumnModel
 from discreet.models.contingency import ContingencyTable

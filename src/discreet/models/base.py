@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 
 from discreet.arguments import Constructed, instance
-from discreet.domain import Column, Domain, Missing, Neighbors, Outside
+from discreet.domain.columns import Column
+from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import Rule
 from discreet.errors import UsageError
 from discreet.models.layout import Layout

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.domain import Column, Domain, Labels, Missing, Neighbors, Numeric, Outside
+from discreet.domain.columns import Column, Labels, Numeric
+from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import FOR_LABELS, FOR_NUMBERS, Rule
 from discreet.errors import UsageError
 from discreet.models.base import Draws, Model

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.arguments import fill, listed
-from discreet.domain import Domain
 from discreet.domain.columns import Column, decode_columns, encode_columns, only_labels, read_columns
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.base import Draws
 from discreet.models.column_model import ColumnModel

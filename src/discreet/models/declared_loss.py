@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.arguments import fill, listed
-from discreet.domain import Column, Domain, Labels, decode_columns, encode_columns, read_columns
+from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, read_columns
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.loss_model import LossModel, read_constant, read_size
 from discreet.models.losses import LossConstants

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.domain import Column, Labels
+from discreet.domain.columns import Column, Labels
 from discreet.errors import UsageError
 
 # more than anybody regresses on; a file cannot ask for a million products

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain import Domain, Labels
+from discreet.domain.columns import Labels
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.base import AxisLabels, Draws
 from discreet.models.column_model import ColumnModel

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar
 
-from discreet.domain import Labels
+from discreet.domain.columns import Labels
 from discreet.models.base import Draws
 from discreet.models.column_model import ColumnModel
 

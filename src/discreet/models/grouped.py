@@ -30,8 +30,8 @@ from math import prod
 from typing import Any, ClassVar, Literal, Self
 
 from discreet.arguments import shown, whole
-from discreet.domain import Domain, Missing, Neighbors, Outside
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels
+from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.labels import one_spelling
 from discreet.domain.unit import FOR_LABELS, Rule
 from discreet.errors import UsageError

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.arguments import fill, listed, shown, whole
-from discreet.domain import Domain
 from discreet.domain.columns import (
     Column,
     Labels,
@@ -24,6 +23,7 @@ from discreet.domain.columns import (
     only_labels,
     read_columns,
 )
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.base import AxisLabels, Draws, Model
 from discreet.models.gibbs_model import GibbsModel

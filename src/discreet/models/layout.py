@@ -16,7 +16,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from discreet.domain import Bounds
+from discreet.domain.bounds import Bounds
 from discreet.errors import UsageError
 
 #: Step of the fixed-point grid on which real coordinates are summed.

@@ -11,7 +11,8 @@ import numpy as np
 
 from discreet.arguments import listed
 from discreet.arguments import text as text_of
-from discreet.domain import Column, Domain, Numeric
+from discreet.domain.columns import Column, Numeric
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.base import Draws
 from discreet.models.design import Design, is_expression

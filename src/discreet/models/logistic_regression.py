@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import expit
 
-from discreet.domain import Column, Domain, Labels, Neighbors
+from discreet.domain.columns import Column, Labels
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.models.base import Draws
 from discreet.models.column_model import ColumnModel

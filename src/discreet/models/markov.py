@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.domain import Domain, Neighbors
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.models.base import AxisLabels, Model
 from discreet.models.discrete import TableModel, concentration, priors_by_name

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from discreet.arguments import fill, whole
-from discreet.domain import Domain
 from discreet.domain.columns import Column, Labels, decode_columns, encode_columns, only_labels, read_columns
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.base import AxisLabels, Draws
 from discreet.models.discrete import priors_by_name

@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 
 from discreet.arguments import path as read_path
 from discreet.arguments import shown
-from discreet.domain import Column, Labels, Numeric
+from discreet.domain.columns import Column, Labels, Numeric
 from discreet.domain.labels import MOST_LABELS
 from discreet.errors import DataError, UsageError
 from discreet.models.base import Model

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
-from discreet.domain import Domain, Missing, Outside
 from discreet.domain.columns import MISSING, Numeric
+from discreet.domain.declarations import Domain, Missing, Outside
 from discreet.models.layout import UNIT, Layout
 from discreet.models.shapes import Quadratic
 from discreet.models.tables import Table

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.arguments import fill
-from discreet.domain import Domain
 from discreet.domain.columns import (
     Column,
     Labels,
@@ -23,6 +22,7 @@ from discreet.domain.columns import (
     read_columns,
     read_split,
 )
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.base import AxisLabels, Draws
 from discreet.models.discrete import Conditional, DiscreteModel

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NoReturn, Self
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.domain import Column, Numeric
+from discreet.domain.columns import Column, Numeric
 from discreet.errors import UsageError
 from discreet.models.base import Draws
 from discreet.models.loss_model import read_size

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
-from discreet.domain import Domain, Neighbors, Numeric
+from discreet.domain.columns import Numeric
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.models.design import Design, Term
 from discreet.models.layout import FINE, UNIT, Layout
 from discreet.models.product_sensitivity import LINEAR_WIDTH, between, from_nothing

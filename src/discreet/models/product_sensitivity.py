@@ -34,7 +34,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 
-from discreet.domain import Labels
+from discreet.domain.columns import Labels
 from discreet.errors import UsageError
 from discreet.models.design import Design, Term
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain import Labels
+from discreet.domain.columns import Labels
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.models.column_model import ColumnModel

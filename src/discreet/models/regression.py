@@ -16,16 +16,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from discreet.arguments import fill
-from discreet.domain import (
-    Column,
-    Domain,
-    Labels,
-    Neighbors,
-    Numeric,
-    Outside,
-    decode_columns,
-    encode_columns,
-)
+from discreet.domain.columns import Column, Labels, Numeric, decode_columns, encode_columns
+from discreet.domain.declarations import Domain, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.models.base import AxisLabels, Draws
 from discreet.models.design import ONE, Design, Term

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any
 
 from discreet.arguments import listed
-from discreet.domain import Column, Labels, Numeric, read_columns
+from discreet.domain.columns import Column, Labels, Numeric, read_columns
 from discreet.errors import UsageError
 from discreet.models.design import Design, is_expression
 from discreet.names import did_you_mean

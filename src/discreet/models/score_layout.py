@@ -39,7 +39,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.domain import Domain, Neighbors, Numeric
+from discreet.domain.columns import Numeric
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.models.design import ONE, Design, Term
 from discreet.models.layout import FINE, UNIT, Layout
 from discreet.models.product_layout import USABLE_WIDTH, counts_usable

@@ -31,7 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain import Bounds, Missing, Neighbors
+from discreet.domain.bounds import Bounds
+from discreet.domain.declarations import Missing, Neighbors
 from discreet.models.layout import FINE, UNIT, Basis, Layout, UnitRows
 from discreet.rational import sqrt_up
 

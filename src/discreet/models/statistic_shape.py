@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain import Missing, Neighbors
+from discreet.domain.declarations import Missing, Neighbors
 from discreet.models.layout import FINE, Basis
 from discreet.models.shapes import RecordShape
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from discreet.arguments import listed
-from discreet.domain import Domain, Neighbors
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.models.base import Draws
 from discreet.models.layout import Layout

@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from discreet.domain import Domain, Missing, Neighbors
 from discreet.domain.columns import MISSING, Labels
+from discreet.domain.declarations import Domain, Missing, Neighbors
 from discreet.errors import UsageError
 from discreet.models.layout import UNIT, Layout
 from discreet.rational import sqrt_up

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.arguments import listed, shown
-from discreet.domain import Domain
 from discreet.domain.columns import Labels, are_texts
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.models.base import Draws
 from discreet.models.markov import INITIAL, TRANSITION, ChainModel

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet.arguments import Constructed, fill, one_of, refilled
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.rounding import exp_up
 from discreet.rational import Number, exact, plain

@@ -39,7 +39,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.privacy.rounding import exp_down, exp_up
 from discreet.rational import float_up
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from discreet.arguments import fill, shown
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import (
     ApproxDP,

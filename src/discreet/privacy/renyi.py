@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 
 from discreet.arguments import fill, listed
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import Guarantee, check_neighbors, positive_budget
 from discreet.privacy.rounding import short_up

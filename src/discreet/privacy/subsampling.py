@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Literal
 
 from discreet.checked import checked
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import ApproxDP, Guarantee, PureDP, pure_or_approx
 from discreet.privacy.rounding import log_mixed_up

@@ -9,7 +9,7 @@ from warnings import warn
 import numpy as np
 
 from discreet.arguments import listed, whole
-from discreet.domain import Labels
+from discreet.domain.columns import Labels
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.names import did_you_mean

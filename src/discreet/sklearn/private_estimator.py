@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.curator.publish import release
-from discreet.domain import Column, Neighbors, Numeric
+from discreet.domain.columns import Column, Numeric
+from discreet.domain.declarations import Neighbors
 from discreet.extras import needed_for
 from discreet.models import Model
 from discreet.rational import Number, exact

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.domain import Neighbors
 from discreet.domain.bounds import read_pairs
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.inference.analyst import infer

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet.arguments import probability
-from discreet.domain import Column, Neighbors, Numeric
+from discreet.domain.columns import Column, Numeric
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.inference.analyst import infer

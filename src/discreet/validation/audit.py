@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import MOST_DRAWS, Rng, flag, generator, probability, whole
-from discreet.domain import Neighbors, Numeric
 from discreet.domain.bounds import read_pairs
+from discreet.domain.columns import Numeric
+from discreet.domain.declarations import Neighbors
 from discreet.errors import DiscreetError, UsageError
 from discreet.families import Bernoulli
 from discreet.mechanisms import Mechanism

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.arguments import MOST_DRAWS, Rng, flag, generator, one_of, whole
 from discreet.curator.declare import are_bought
 from discreet.curator.publish import choose_mechanism
-from discreet.domain import Missing, Neighbors, Outside
+from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import UsageError
 from discreet.families import Likelihood
 from discreet.inference.analyst import WEAK

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain import Column, Labels, Neighbors
+from discreet.domain.columns import Column, Labels
 from discreet.domain.dates import shown_day
+from discreet.domain.declarations import Neighbors
 from discreet.validation.outputs import tabulated
 
 Row = tuple[Any, ...]

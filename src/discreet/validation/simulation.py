@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet.curator.publish import sample_with
-from discreet.domain import Missing, Neighbors, Outside
+from discreet.domain.declarations import Missing, Neighbors, Outside
 from discreet.errors import EngineError, UsageError
 from discreet.families import Likelihood
 from discreet.inference.analyst import infer

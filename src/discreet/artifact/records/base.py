@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from discreet.artifact.readers import EXACT, PAIR, TEXT, Field, encode_fields, read_fields, text_of
 from discreet.artifact.samples import Arithmetic, Samples, check_draws
-from discreet.domain import Bounds
+from discreet.domain.bounds import Bounds
 from discreet.errors import UsageError
 from discreet.models.layout import Layout
 from discreet.priors import Prior, parse
@@ -23,7 +23,7 @@ from discreet.privacy import Noise
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-    from discreet.domain import Domain
+    from discreet.domain.declarations import Domain
     from discreet.families import Family
     from discreet.privacy.costs.parameter_grid import ParameterGrid
     from discreet.privacy.costs.parameter_set import ParameterSet

@@ -22,7 +22,7 @@ from discreet.privacy.costs.scored_points import SLACK
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-    from discreet.domain import Domain
+    from discreet.domain.declarations import Domain
     from discreet.families import Family
 
 # no parameter is called so: names have no spaces

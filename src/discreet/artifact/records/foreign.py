@@ -24,7 +24,7 @@ from discreet.privacy.published import Correlated, JointNoise, Published, Unread
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-    from discreet.domain import Domain
+    from discreet.domain.declarations import Domain
 
 #: Sizes that a published number and the scale of its noise may have: beyond these nothing was counted.
 LARGEST_NUMBER, SMALLEST_SCALE = 10**15, Fraction(1, 10**9)

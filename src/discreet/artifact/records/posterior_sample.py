@@ -11,7 +11,7 @@ import numpy as np
 from discreet.artifact.records.base import UNKNOWN, SamplingRecord
 from discreet.artifact.records.limited_tries import LimitedTries
 from discreet.artifact.samples import Samples
-from discreet.domain import Bounds
+from discreet.domain.bounds import Bounds
 from discreet.priors import NormalInverseWishart
 from discreet.privacy import ApproxDP, MetricDP
 from discreet.privacy.costs.likelihood_range import labels_range, simplex_range
@@ -28,7 +28,7 @@ from discreet.privacy.metric.per_unit import metric_sensitivity, whole_epsilon
 
 if TYPE_CHECKING:
     from discreet.artifact.release import Release
-    from discreet.domain import Domain
+    from discreet.domain.declarations import Domain
     from discreet.families import Family
 
 #: Ranges are rounded up by 1e-10 when they are written; this is what is left of it for another machine's logarithms.

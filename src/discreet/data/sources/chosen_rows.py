@@ -23,7 +23,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from discreet.data.sources.results import batches, connect, in_duckdb, reader_of
-from discreet.domain import Unit
+from discreet.domain.unit import Unit
 
 _KEY_BYTES = 32
 

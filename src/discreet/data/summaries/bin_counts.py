@@ -14,8 +14,8 @@ from discreet.data.sources.results import picked_batches
 from discreet.data.sources.source import Need
 from discreet.data.sources.values import floats
 from discreet.data.summaries.sums import Summary, check_size
-from discreet.domain import Domain
 from discreet.domain.bin_grid import Grid
+from discreet.domain.declarations import Domain
 from discreet.families import Histogram, RecordSums
 from discreet.models.layout import Layout
 

@@ -11,7 +11,7 @@ from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import CodedBatch, coded_batches
 from discreet.data.summaries.moment_sums import MomentSums
 from discreet.data.summaries.sums import Summary, check_size
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.models import ColumnModel, Table
 from discreet.models.layout import Layout
 from discreet.models.moment_table import MomentTable

@@ -36,7 +36,7 @@ from discreet.data.sources.source import Need, check_named
 from discreet.data.summaries.engine_sums import numeric_records
 from discreet.data.summaries.group_sums import group_needs, group_position
 from discreet.data.summaries.sums import Summary, check_size
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.families.cluster_mean import ClusterMean, Weights
 from discreet.models import Model
 from discreet.models.grouped import Grouped

@@ -20,7 +20,7 @@ from discreet.data.sources.opening import open_source, resolve
 from discreet.data.sources.results import picked_batches
 from discreet.data.sources.source import Need, Source
 from discreet.data.sources.values import Vocabulary, floats
-from discreet.domain import Column, Labels
+from discreet.domain.columns import Column, Labels
 
 # the column that marks one record of each person, where a person has several
 PERSON = "person"

@@ -26,7 +26,7 @@ import narwhals as nw
 
 from discreet.data.sources.results import rows_of
 from discreet.data.sources.source import Frame
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.families import RecordSums
 from discreet.models.layout import Layout, Map
 

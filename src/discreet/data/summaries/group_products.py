@@ -11,7 +11,7 @@ from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import coded_batches
 from discreet.data.summaries.product_sums import ProductSums
 from discreet.data.summaries.sums import Summary, check_size
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout
 from discreet.models.regression import Regression

@@ -27,7 +27,7 @@ from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.engine_sums import grid_steps, numeric_records
 from discreet.data.summaries.label_counts import LabelCounts, label_sums
 from discreet.data.summaries.sums import BlockSums, Summary, check_size, record_needs
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.families import RecordSums
 from discreet.models.grouped import Grouped
 from discreet.models.layout import Layout

@@ -17,7 +17,7 @@ from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.engine_sums import combined, is_inside, is_usable, only_row
 from discreet.data.summaries.label_counts import count_labels
 from discreet.data.summaries.sums import record_needs
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.families import RecordSums
 
 _MALFORMED = ("malformed", "unclosed")

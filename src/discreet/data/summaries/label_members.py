@@ -19,7 +19,7 @@ from discreet.data.sources.opening import column_names, opened
 from discreet.data.sources.people import numbered
 from discreet.data.sources.results import batches
 from discreet.data.sources.source import Need, check_named
-from discreet.domain import Unit
+from discreet.domain.unit import Unit
 from discreet.names import LONGEST_NAME
 
 

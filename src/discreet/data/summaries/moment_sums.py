@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.domain import Outside
+from discreet.domain.declarations import Outside
 from discreet.models.layout import Layout, Map
 from discreet.models.moment_table import SHAPE, MomentTable
 

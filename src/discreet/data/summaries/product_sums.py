@@ -16,7 +16,7 @@ import numpy as np
 from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import coded_batches
 from discreet.data.summaries.sums import Summary, check_size
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.models.layout import Layout
 from discreet.models.product_layout import STEP, is_product
 from discreet.models.regression import Regression

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.cell_counts import filled_codes, imputed_codes
 from discreet.data.summaries.coded import coded_batches
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.models import ColumnModel
 
 

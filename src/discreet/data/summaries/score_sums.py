@@ -15,7 +15,7 @@ from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import CodedBatch, coded_batches
 from discreet.data.summaries.product_sums import number_maps
 from discreet.data.summaries.sums import Summary, check_size
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.models.layout import FINE, Layout
 from discreet.models.score_layout import feature_design
 from discreet.models.step_regression import StepRegression

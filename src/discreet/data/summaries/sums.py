@@ -37,7 +37,7 @@ from discreet.data.sources.source import Need
 from discreet.data.sources.values import Vocabulary
 from discreet.data.summaries.engine_sums import imputed, sums_in_engine
 from discreet.data.summaries.label_counts import count_labels, label_sums
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.errors import DataError, UsageError
 from discreet.families import RecordSums
 from discreet.families.impute import imputed_position

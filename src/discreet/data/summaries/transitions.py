@@ -10,7 +10,7 @@ import numpy as np
 from discreet.data.sources.conceal import concealed
 from discreet.data.summaries.coded import coded_batches
 from discreet.data.summaries.sums import Summary
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.models import MarkovChain
 from discreet.models.layout import Layout
 

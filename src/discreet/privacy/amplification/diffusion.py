@@ -24,7 +24,7 @@ import numpy as np
 
 from discreet.arguments import not_negative, positive, whole
 from discreet.checked import checked
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.privacy.amplification.differences import mean_exp
 from discreet.privacy.amplification.statements import concentrated
 from discreet.privacy.guarantees import ZeroConcentratedDP

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.checked import checked
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import ZeroConcentratedDP
 from discreet.privacy.renyi import RenyiDP

@@ -21,7 +21,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from discreet.arguments import whole
-from discreet.domain import Bounds, Domain
+from discreet.domain.bounds import Bounds
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.families.normal import Normal as NormalFamily

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arguments import listed
-from discreet.domain import Domain
+from discreet.domain.declarations import Domain
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.privacy.costs.likelihood_range import GRID_STEP, range_up

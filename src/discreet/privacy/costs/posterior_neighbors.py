@@ -40,7 +40,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arguments import fill, whole
-from discreet.domain import Bounds
+from discreet.domain.bounds import Bounds
 from discreet.errors import UsageError
 from discreet.families import Family
 from discreet.priors import Prior

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domain import Bounds
+from discreet.domain.bounds import Bounds
 from discreet.errors import UsageError
 from discreet.families import (
     Bernoulli,

@@ -25,7 +25,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.arguments import fill, positive, whole
-from discreet.domain import Neighbors
+from discreet.domain.declarations import Neighbors
 from discreet.errors import UsageError
 from discreet.privacy.costs.sampled_moments import fixed_size_divergence, poisson_divergence
 from discreet.privacy.curves import RenyiCurve

@@ -30,7 +30,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.checked import checked
-from discreet.domain import Bounds
+from discreet.domain.bounds import Bounds
 from discreet.errors import UsageError
 from discreet.privacy.guarantees import positive_budget
 from discreet.privacy.metric_dp import PseudoMetric

@@ -29,7 +29,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from discreet.arguments import one_of
-from discreet.domain import Domain, Neighbors
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.families import RecordSums
 from discreet.models import Model
