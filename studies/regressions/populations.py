@@ -20,6 +20,8 @@ import numpy as np
 import discreet as dc
 
 BINARY = ["0", "1"]
+# measures of blood in scikit-learn's table of diabetes
+_BLOOD = {"s1": (90, 310), "s2": (40, 250), "s3": (20, 100), "s4": (2, 10), "s5": (3, 7), "s6": (50, 130)}
 
 
 @dataclass(frozen=True)
@@ -160,15 +162,11 @@ def tables() -> tuple[Table, ...]:
             {
                 "target": (0, 400),
                 "bmi": (15, 45),
-                "s5": (3, 7),
+                "s5": _BLOOD["s5"],
                 "bp": (60, 140),
                 "sex": (1, 2),
                 "age": (15, 85),
-                "s1": (90, 310),
-                "s2": (40, 250),
-                "s3": (20, 100),
-                "s4": (2, 10),
-                "s6": (50, 130),
+                **{name: bounds for name, bounds in _BLOOD.items() if name != "s5"},
             },
         ),
         read_table(
@@ -362,14 +360,7 @@ def nearly_explained() -> tuple[Table, ...]:
         read_table(
             "cholesterol (diabetes)",
             diabetes,
-            {
-                "s1": (90, 310),
-                "s2": (40, 250),
-                "s3": (20, 100),
-                "s4": (2, 10),
-                "s5": (3, 7),
-                "s6": (50, 130),
-            },
+            _BLOOD,
         ),
         read_table("log age (card)", card, {"lage": (3, 3.7), "age": (20, 40), "educ": (0, 20)}),
         read_table("log wage (card)", card, {"lwage": (4, 8), "wage": (100, 2500), "educ": (0, 20)}),
