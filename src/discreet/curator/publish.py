@@ -18,7 +18,7 @@ from discreet.domain.declarations import Domain, Missing, Neighbors, Outside
 from discreet.domain.unit import NullUnit, Unit
 from discreet.errors import DataError, UsageError
 from discreet.families import RecordSums
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms import Gaussian, KNorm, Laplace
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.models import Model
 from discreet.models.grouped import private_column
@@ -54,7 +54,7 @@ def release(
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    mechanism: str | Mechanism = "laplace",
+    mechanism: str | Mechanism | None = None,
     column: Any = None,
     columns: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     bounds: Any = None,
@@ -106,8 +106,9 @@ def release(
         The budget. Laplace noise takes ``epsilon``, and a ``delta`` if groups are private; Gaussian noise takes
         ``rho``, or ``epsilon`` with ``delta``.
     mechanism
-        ``"laplace"``, ``"gaussian"``, or a mechanism object that holds its own budget, such as a
-        :class:`PosteriorSampling`, which releases samples instead of statistics.
+        ``"laplace"``, ``"gaussian"``, ``"k-norm"``, or a mechanism object that holds its own budget, such as a
+        :class:`PosteriorSampling`, which releases samples instead of statistics. If it is left out: k-norm noise for
+        linear regressions of at most three features, numbers or two labels each, and Laplace noise for everything else.
     column, columns
         Which column or columns make a record. Not needed for a bare array or list; always needed for a CSV file, whose
         first line is a record if somebody forgot the header. A pandas column under another one goes by its tuple,
@@ -242,7 +243,7 @@ def release(
     if isinstance(model, Mapping):
         from discreet.curator.budget_split import declare_several, divide
 
-        if not isinstance(mechanism, str):
+        if isinstance(mechanism, Mechanism):
             raise UsageError(
                 "several models divide a budget: give epsilon or rho, and the mechanism by its name."
             )
@@ -256,7 +257,9 @@ def release(
             from discreet.mechanisms.private_groups import LabelBudget
 
             declarations["label_budget"], budget = LabelBudget.divided(mechanism, **budget)
-        asked = {"": declare(data, model, choose_mechanism(mechanism, **budget), **declarations)}
+        # groups, and several rows of a person, have Laplace noise
+        alone = model if by is None and max_rows is None else None
+        asked = {"": declare(data, model, choose_mechanism(mechanism, **budget, model=alone), **declarations)}
     if explaining:
         from discreet.curator.explain import explain as explained
 
@@ -372,25 +375,31 @@ def privatize(
 
 
 def choose_mechanism(
-    mechanism: Any, epsilon: Number | None, delta: Number | None, rho: Number | None
+    mechanism: Any,
+    epsilon: Number | None,
+    delta: Number | None,
+    rho: Number | None,
+    model: Model | None = None,
 ) -> Mechanism:
-    """Return the mechanism asked for, by its name or as an object that holds its own budget."""
+    """Return the mechanism asked for, by its name or as an object that holds its own budget; by default the model's."""
     budget = (epsilon, delta, rho)
     if isinstance(mechanism, Mechanism):
         if budget != (None, None, None):
             raise UsageError("a mechanism object holds its own budget: leave out epsilon, delta and rho.")
         return mechanism
-    if not isinstance(mechanism, str) or mechanism not in ("laplace", "gaussian"):
+    if mechanism is None:
+        mechanism = "laplace" if model is None else model.noise
+    if not isinstance(mechanism, str) or mechanism not in ("laplace", "gaussian", "k-norm"):
         raise UsageError(
-            f"mechanism must be 'laplace', 'gaussian' or an object, got mechanism={shown(mechanism)}."
+            f"mechanism must be 'laplace', 'gaussian', 'k-norm' or an object, got mechanism={shown(mechanism)}."
         )
     if epsilon is None and delta is None and rho is None:
-        example = "epsilon=0.5" if mechanism == "laplace" else "rho=0.01, or epsilon=0.5 with delta=1e-6"
+        example = "rho=0.01, or epsilon=0.5 with delta=1e-6" if mechanism == "gaussian" else "epsilon=0.5"
         raise UsageError(f"give a budget, such as {example}.")
-    if mechanism == "laplace":
-        if epsilon is None or delta is not None or rho is not None:
-            raise UsageError(
-                "laplace noise takes epsilon alone.", hint="mechanism='gaussian' takes delta or rho"
-            )
-        return Laplace(epsilon)
-    return Gaussian(rho=rho, epsilon=epsilon, delta=delta)
+    if mechanism == "gaussian":
+        return Gaussian(rho=rho, epsilon=epsilon, delta=delta)
+    if epsilon is None or delta is not None or rho is not None:
+        raise UsageError(
+            f"{mechanism} noise takes epsilon alone.", hint="mechanism='gaussian' takes delta or rho"
+        )
+    return Laplace(epsilon) if mechanism == "laplace" else KNorm(epsilon)

@@ -6,6 +6,7 @@ holds its own budget. Noise goes by its name, ``mechanism="laplace"`` or ``"gaus
 
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.finite_posterior import FinitePosterior
+from discreet.mechanisms.k_norm import KNorm
 from discreet.mechanisms.langevin import Langevin
 from discreet.mechanisms.noise import Gaussian, Laplace
 from discreet.mechanisms.noisy_sgd import NoisySGD
@@ -21,6 +22,7 @@ from discreet.privacy.costs.chain_updates import WorstCaseRejection
 __all__ = [
     "FinitePosterior",
     "Gaussian",
+    "KNorm",
     "Langevin",
     "Laplace",
     "Mechanism",

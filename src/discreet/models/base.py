@@ -78,6 +78,8 @@ class Model(metaclass=Constructed):
     no_unit: ClassVar[str] = "its record is more than one row"
     #: How many columns make one record, where the curator names them.
     n_columns: int = 1
+    #: The noise that it is released with where nobody names another: ``"laplace"`` or ``"k-norm"``.
+    noise: str = "laplace"
     #: Whether its widths depend on the norm that noise is scaled to, so that :meth:`suited` has to choose them.
     by_norm: bool = False
     #: The column that the others explain, for models that have one.

@@ -18,6 +18,7 @@ from discreet.models.base import Draws
 from discreet.models.design import Design, is_expression
 from discreet.models.loss_model import read_size
 from discreet.models.losses import SquaredLoss
+from discreet.models.product_norm import takes_norm
 from discreet.models.regression import Regression, bounds_of, scale_of
 from discreet.rational import Number, text
 
@@ -107,6 +108,10 @@ class LinearRegression(Regression):
     def constants(self) -> dict[str, Any]:
         known = {} if self.residual_sd is None else {"residual_sd": text(self.residual_sd)}
         return {**super().constants(), **known}
+
+    @property
+    def noise(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "k-norm" if takes_norm(self.design) else "laplace"
 
     @property
     def log_likelihood_scale(self) -> float:

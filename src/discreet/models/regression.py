@@ -26,9 +26,10 @@ from discreet.models.layout import Layout
 from discreet.models.loss_model import LinearForm, LossModel, read_size
 from discreet.models.losses import LinearLoss, LossConstants
 from discreet.models.product_layout import coordinate_ranges, product_layout, suited_width
+from discreet.models.product_norm import l1_reach
 from discreet.models.public_rows import code_rows, warn_moved
 from discreet.models.regression_columns import read_regression
-from discreet.rational import Number, text
+from discreet.rational import Number, float_down, text
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,15 @@ class Regression(LossModel):
 
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
         return product_layout(self.design, self.square_width or Fraction(1), domain, neighbors)
+
+    @property
+    def released_products(self) -> Design | None:
+        """The design whose plain sums of products are released; None if it is something else that is."""
+        return self.design if self.summary == Regression.summary else None
+
+    def l1_reach(self, neighbors: Neighbors) -> Fraction:
+        """Return how far neighbors are apart in L1, in widths, at most: the usable count apart."""
+        return l1_reach(self.design, float_down(self.square_width or Fraction(1)), neighbors)
 
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
         return coordinate_ranges(self.design, domain, neighbors)

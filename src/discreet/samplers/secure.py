@@ -53,16 +53,36 @@ class RandomSource:
         many = getattr(self.noise, "many", None)
         return [self.noise(distribution) for _ in range(n)] if many is None else many(distribution, n)
 
+    def batch(self, distribution: Noise, n: int) -> np.ndarray:
+        """Draw ``n`` independent integers of noise as an array: proposals, of which few are kept."""
+        drawn = getattr(self.noise, "batch", None)
+        return np.array(self.noises(distribution, n)) if drawn is None else drawn(distribution, n)
+
     @classmethod
     def seeded(cls, rng: np.random.Generator) -> RandomSource:
         """Return a source for simulation."""
         return cls(
             lambda sampler: sampler(rng),
             lambda distribution: distribution.sample(rng),
-            lambda noise: int(noise.sample(1, rng)[0]),
+            SeededDraw(rng),
             lambda distribution: int(rng.choice(len(distribution.scores), p=distribution.mass())),
             lambda probability: bool(rng.random() < float(probability)),
         )
+
+
+@dataclass(frozen=True)
+class SeededDraw:
+    """Draws integers from noise distributions for simulation."""
+
+    rng: np.random.Generator
+
+    def __call__(self, noise: Noise) -> int:
+        """Draw one integer from ``noise``."""
+        return int(noise.sample(1, self.rng)[0])
+
+    def batch(self, noise: Noise, n: int) -> np.ndarray:
+        """Draw ``n`` independent integers from ``noise`` at once."""
+        return noise.sample(n, self.rng)
 
 
 @lru_cache(maxsize=1)

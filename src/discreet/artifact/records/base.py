@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.families import Family
     from discreet.privacy.costs.parameter_grid import ParameterGrid
     from discreet.privacy.costs.parameter_set import ParameterSet
+    from discreet.privacy.thinned import ThinnedLaplace
 
 _Kind = TypeVar("_Kind", bound="Record")
 
@@ -69,6 +70,10 @@ class Record(ABC):
     def noise(self, release: Release) -> tuple[Noise, ...]:
         """Return the exact distribution of the noise on each integer value; raise if there is none."""
         raise UsageError(self.no_noise)
+
+    def joint(self, release: Release) -> ThinnedLaplace | None:
+        """Return the joint distribution of the noise, in mapped units, where it is not independent."""
+        return None
 
     def statement(self, release: Release) -> str:
         """Return the privacy statement of a release that this mechanism made."""

@@ -56,17 +56,22 @@ class NoiseRecord(Record):
     def fields(cls) -> Mapping[str, Field]:
         return {"scale": EXACT.listed, "sensitivity": EXACT}
 
-    def check(self, release: Release) -> None:
-        """Raise unless the statistics fit the model, and the noise is at least what was promised."""
-        layout, s, m = release.layout, release.totals, self
+    def check_shape(self, release: Release) -> Layout:
+        """Raise unless the statistics are those of the model, and each has noise; return their layout."""
+        layout, s = release.layout, release.totals
         if release.domain.missing == "impute":
             raise ValueError("missing values are imputed in releases of samples only")
-        if s != s.of(layout, s.values) or len(s.values) != len(s.names) or len(m.scale) != len(s.names):
+        if s != s.of(layout, s.values) or len(s.values) != len(s.names) or len(self.scale) != len(s.names):
             raise ValueError("its statistics do not fit its model")
-        # neighbors in the lists are mostly alike
-        scales = [pair for pair, _ in groupby(zip(m.scale, s.width, strict=True))]
-        if any(scale <= 0 for scale, _ in scales):
+        # neighbors in the list are mostly alike
+        if any(scale <= 0 for scale, _ in groupby(self.scale)):
             raise ValueError("a noise scale is not positive")
+        return layout
+
+    def check(self, release: Release) -> None:
+        """Raise unless the statistics fit the model, and the noise is at least what was promised."""
+        layout = self.check_shape(release)
+        scales = [pair for pair, _ in groupby(zip(self.scale, release.totals.width, strict=True))]
         check_totals(release)
         unit_scale = min(scale / width for scale, width in scales)
         promised = release.guarantees["statistics"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from discreet.artifact.records.base import Record
 from discreet.artifact.records.finite_posterior import FinitePosteriorRecord
 from discreet.artifact.records.foreign import ForeignRecord
+from discreet.artifact.records.k_norm import KNormRecord
 from discreet.artifact.records.langevin import LangevinRecord
 from discreet.artifact.records.noise import GaussianRecord, LaplaceRecord
 from discreet.artifact.records.noisy_sgd import NoisySGDRecord
@@ -25,6 +26,7 @@ RECORDS: dict[str, type[Record]] = {
     for record in (
         LaplaceRecord,
         GaussianRecord,
+        KNormRecord,
         PosteriorSampleRecord,
         DirectPosteriorRecord,
         DiffusedPosteriorRecord,

@@ -41,8 +41,11 @@ def draw(question: Question) -> Answer:
 def draw_as(question: Question, model: LinearRegression) -> Answer:
     """Draw them of a regression whose products are among those of the release."""
     readings = Readings.of(question.release, model.design)
+    # noise that is drawn jointly is read of all sums together
+    every = Readings.of(question.release) if question.release.mechanism.joint(question.release) else readings
     counts = usable_counts(question, question.size)
-    table = draw_moments(readings, counts, question.size, question.chains, question.rng)
+    table = draw_moments(every, counts, question.size, question.chains, question.rng)
+    table = table.part([every.names.index(name) for name in readings.names])
     found = draw_population(table, question.rng)
     said = noise_headline(question, readings, counts)
     return Answer(

@@ -28,14 +28,22 @@ _AIM, _SINGLE = 0.3, 0.44
 
 
 @njit(cache=True)
-def _log_noise(sums, products, y, scale, laplace, yy, scales):
+def _log_noise(sums, products, y, scale, laplace, yy, scales, forms, places):
     total = 0.0
+    residuals = np.zeros(forms.shape[1])
     for j in range(y.size):
         r = (y[j] - sums[j]) / scale[j]
         total -= abs(r) if laplace else 0.5 * r * r
+        residuals[places[j, 0]] = y[j] - sums[j]
         for k in range(j + 1):
             r = (yy[j, k] - products[j, k]) / scales[j, k]
             total -= abs(r) if laplace else 0.5 * r * r
+            residuals[places[j, k + 1]] = yy[j, k] - products[j, k]
+    for f in range(forms.shape[0]):
+        s = 0.0
+        for c in range(residuals.size):
+            s += forms[f, c] * residuals[c]
+        total = min(total, -s)
     return total
 
 
@@ -102,7 +110,24 @@ def _log_gamma_density(t, c):
 
 @njit(cache=True)
 def latent_walk(
-    q, u, chances, least, n_warm, n_draws, thin, rng, y, scale, laplace, yy, scales, tied, other, tie
+    q,
+    u,
+    chances,
+    least,
+    n_warm,
+    n_draws,
+    thin,
+    rng,
+    y,
+    scale,
+    laplace,
+    yy,
+    scales,
+    tied,
+    other,
+    tie,
+    forms,
+    places,
 ):
     """Run a chain over u records; return draws of (mu, L), numbers of records, and shares of accepted moves.
 
@@ -120,10 +145,11 @@ def latent_walk(
         _add(sums, products, z[i], 1.0)
     moved, new_e, new_z = np.zeros(p), np.zeros((most, p)), np.zeros((most, p))
     new_sums, new_products = np.zeros(p), np.zeros((p, p))
-    noise = _log_noise(sums, products, y, scale, laplace, yy, scales)
+    noise = _log_noise(sums, products, y, scale, laplace, yy, scales, forms, places)
     none = np.zeros((p, p), dtype=np.bool_)
+    no_forms = np.zeros((0, forms.shape[1]))
     prior = log_density(
-        q, slope, 0.0, y, scale, laplace, yy, scales, none, other, tie, work[0], work[1], work[2]
+        q, slope, 0.0, y, scale, laplace, yy, scales, none, other, tie, no_forms, places, work[0], work[1], work[2]
     )
     turn, log_steps = 0.5, np.full((2, dim), math.log(0.1))
     draws, numbers = np.zeros((n_draws, dim)), np.zeros(n_draws)
@@ -139,7 +165,7 @@ def latent_walk(
             _copy(sums, products, new_sums, new_products)
             _add(new_sums, new_products, z[i], -1.0)
             _add(new_sums, new_products, new_z[i], 1.0)
-            found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales)
+            found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales, forms, places)
             chance = math.exp(min(0.0, found - noise))
             share += chance / u
             if rng.random() < chance:
@@ -161,7 +187,7 @@ def latent_walk(
                     _record(q, e[at], t[at], z[at])
                 _copy(sums, products, new_sums, new_products)
                 _add(new_sums, new_products, z[at], 1.0 if grow else -1.0)
-                found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales)
+                found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales, forms, places)
                 if math.log(rng.random()) < found - noise + chances[new_u - least] - chances[u - least]:
                     if not grow:
                         t[at] = t[u - 1]
@@ -179,7 +205,7 @@ def latent_walk(
                 before = q[a]
                 q[a] = before + math.exp(log_steps[held, a]) * rng.standard_normal()
                 new_prior = log_density(
-                    q, slope, 0.0, y, scale, laplace, yy, scales, none, other, tie, work[0], work[1], work[2]
+                    q, slope, 0.0, y, scale, laplace, yy, scales, none, other, tie, no_forms, places, work[0], work[1], work[2]
                 )
                 chance, found, new_density = 0.0, noise, 0.0
                 if new_prior > -np.inf and held == 0:
@@ -192,7 +218,7 @@ def latent_walk(
                     for i in range(u):
                         _record(q, e[i], t[i], new_z[i])
                         _add(new_sums, new_products, new_z[i], 1.0)
-                    found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales)
+                    found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales, forms, places)
                     chance = math.exp(min(0.0, new_prior - prior + found - noise))
                 accepted[held] += chance / dim
                 log_steps[held, a] += rate * (chance - _SINGLE)

@@ -39,6 +39,16 @@ class MomentDraws:
     root: np.ndarray
     records: np.ndarray
 
+    def part(self, terms: list[int]) -> MomentDraws:
+        """Return the moments of these terms, in this order."""
+        if terms == list(range(self.mean.shape[1])):
+            return self
+        return MomentDraws(
+            self.mean[:, terms],
+            np.linalg.cholesky(self.covariance[:, terms][:, :, terms]),
+            self.records,
+        )
+
     @property
     def covariance(self) -> np.ndarray:
         """The covariance matrices."""
@@ -49,7 +59,8 @@ def draw_moments(
     readings: Readings, counts: np.ndarray, size: int, chains: int, rng: np.random.Generator
 ) -> MomentDraws:
     """Draw moments of the table, ``size`` in all, chain after chain; ``counts`` are draws of the number of records."""
-    found = independent_moments(readings, counts, size, rng)
+    # noise that is drawn jointly is moved through: fresh draws of it cost as much
+    found = None if readings.joint else independent_moments(readings, counts, size, rng)
     return found or moved_moments(readings, counts, size, chains, rng)
 
 
@@ -198,7 +209,7 @@ def _climbed(readings: Readings, n: float, q: np.ndarray) -> np.ndarray:
     mean_sds, product_sds = readings.sds
     sds = np.where(readings.tied, 1.0, product_sds)
     given = (readings.means, mean_sds, False, readings.products, sds, readings.tied, readings.other)
-    given = (*given, readings.tie(n))
+    given = (*given, readings.tie(n), np.zeros((0, 1)), readings.thinned[1])
     p = readings.size
     work = [np.zeros((p, p)) for _ in range(3)]
     slope, tried = np.zeros(len(q)), np.zeros(len(q))

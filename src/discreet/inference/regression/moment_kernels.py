@@ -5,7 +5,8 @@ of L's diagonal: every q is a possible table, up to the bounds. The target last.
 
     log noise(y - n M) + log prior(m, W) + sum_j (p - j + 1) log L_jj,        M = W + m m^T,  j = 0, ..., p - 1,
 
-the last term being the Jacobian of W in L. Entries of M that repeat another one, or are 0, are tied to it within
+the last term being the Jacobian of W in L. Noise is independent, or Laplace noise that is thinned: minus its log
+density is then the larger of what Laplace noise has and of the largest of ``forms``, linear in the sums. Entries of M that repeat another one, or are 0, are tied to it within
 ``tie``. The prior is that of :mod:`~discreet.inference.regression.moment_prior`.
 
 The number of records, where it is not known, moves with the sums held fixed: n' is drawn from what is known of it,
@@ -23,7 +24,36 @@ from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_S
 
 
 @njit(cache=True)
-def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, low_rank, W, H):
+def _beyond(q, n, W, y, scale, yy, scales, forms, places):
+    """Return the log density of noise that is thinned, and its largest linear form; 0 and -1 where Laplace's holds.
+
+    ``places`` says which coordinate each sum is: of term j in (j, 0), of the product of j and k <= j in (j, k + 1); -1
+    for a product that repeats another one.
+    """
+    residuals = np.zeros(forms.shape[1])
+    total = 0.0
+    for j in range(y.size):
+        r = y[j] - n * q[j]
+        residuals[places[j, 0]] = r
+        total += abs(r) / scale[j]
+        for k in range(j + 1):
+            at = places[j, k + 1]
+            if at >= 0:
+                r = yy[j, k] - n * (W[j, k] + q[j] * q[k])
+                residuals[at] = r
+                total += abs(r) / scales[j, k]
+    most = -1
+    for f in range(forms.shape[0]):
+        s = 0.0
+        for c in range(residuals.size):
+            s += forms[f, c] * residuals[c]
+        if s > total:
+            total, most = s, f
+    return (-total if most >= 0 else 0.0), most
+
+
+@njit(cache=True)
+def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, forms, places, low_rank, W, H):
     """Return the log density at q, and its gradient in g; -inf where it is impossible."""
     L = low_rank
     p = y.size
@@ -45,9 +75,14 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, low_ra
             W[j, k] = s
             W[k, j] = s
     lp = 0.0
+    most = -1
+    if forms.shape[0] > 0:
+        lp, most = _beyond(q, n, W, y, scale, yy, scales, forms, places)
     for j in range(p):
         r = (y[j] - n * q[j]) / scale[j]
-        if laplace:
+        if most >= 0:
+            g[j] = n * forms[most, places[j, 0]]
+        elif laplace:
             lp -= abs(r)
             g[j] = n * math.copysign(1.0, r) / scale[j]
         else:
@@ -76,7 +111,9 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, low_ra
                     H[b - 1, a - 1] -= half
             else:
                 r = (yy[j, k] - n * value) / scales[j, k]
-                if laplace:
+                if most >= 0:
+                    gr = n * forms[most, places[j, k + 1]]
+                elif laplace:
                     lp -= abs(r)
                     gr = n * math.copysign(1.0, r) / scales[j, k]
                 else:
@@ -202,6 +239,8 @@ def walk(
     tied,
     other,
     tie,
+    forms,
+    places,
 ):
     """Run a chain: return the states and counts after each of ``n_warm`` + ``n_draws`` moves, and what was accepted.
 
@@ -212,7 +251,7 @@ def walk(
     L, W, H = np.zeros((p, p)), np.zeros((p, p)), np.zeros((p, p))
     q = q.copy()
     g, moved, slope = np.zeros(dim), np.zeros(dim), np.zeros(dim)
-    lp = log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, L, W, H)
+    lp = log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, forms, places, L, W, H)
     total = n_warm + n_draws
     states, records = np.zeros((total, dim)), np.zeros(total)
     accepted = 0.0
@@ -229,7 +268,9 @@ def walk(
         found = lp
         for s in range(count):
             moved = moved + step * np.dot(root, v)
-            found = log_density(moved, slope, n, y, scale, laplace, yy, scales, tied, other, tie, L, W, H)
+            found = log_density(
+                moved, slope, n, y, scale, laplace, yy, scales, tied, other, tie, forms, places, L, W, H
+            )
             if not found > before - 1000.0:
                 found = -np.inf
                 break
@@ -244,7 +285,7 @@ def walk(
             proposed = counts[rng.integers(0, counts.size)]
             if proposed != n and _rescaled(q, n / proposed, p, L, W, moved):
                 found = log_density(
-                    moved, slope, proposed, y, scale, laplace, yy, scales, tied, other, tie, L, W, H
+                    moved, slope, proposed, y, scale, laplace, yy, scales, tied, other, tie, forms, places, L, W, H
                 )
                 if found > -np.inf:
                     ratio = found - _jacobian(moved, p) - lp + _jacobian(q, p)

@@ -14,6 +14,7 @@ from discreet.inference.record_prior import CountPrior
 from discreet.models.design import Design
 from discreet.models.regression import Regression
 from discreet.privacy import Noise
+from discreet.privacy.thinned import ThinnedLaplace
 
 # counts that are weighed one by one; of more, some
 _MOST_COUNTS = 20_000
@@ -40,22 +41,36 @@ class Readings:
     other: np.ndarray
     laplace: bool
     names: tuple[str, ...] = ()
+    joint: ThinnedLaplace | None = None
 
     @classmethod
     def of(cls, release: Release, wanted: Design | None = None) -> Readings:
-        """Return what a release of a regression holds, but for the usable count; or the ``wanted`` part of it."""
+        """Return what a release of a regression holds, but for the usable count; or the ``wanted`` part of it.
+
+        A part of noise that is drawn jointly is given with the standard deviations that its sums have.
+        """
         design = release.model.require(Regression, "sums of products are read of a regression").design
         totals, noise = release.totals, release.noise
         values = np.array(totals.values, dtype=float) * totals.steps
+        joint, is_whole = release.mechanism.joint(release), wanted is None or wanted == design
+        if joint is not None and is_whole:
+            return cls.placed(design, values, np.array(joint.scales), True, joint)
         scales = np.array([one.width for one in noise]) * totals.steps
-        if wanted is not None and wanted != design:
+        if wanted is not None and not is_whole:
             places = {product: at for at, product in enumerate(design.products)}
             mine = [places[product] for product in wanted.products]
             design, values, scales = wanted, values[mine], scales[mine]
         return cls.placed(design, values, scales, noise[0].kind == "laplace")
 
     @classmethod
-    def placed(cls, design: Design, values: np.ndarray, scales: np.ndarray, laplace: bool) -> Readings:
+    def placed(
+        cls,
+        design: Design,
+        values: np.ndarray,
+        scales: np.ndarray,
+        laplace: bool,
+        joint: ThinnedLaplace | None = None,
+    ) -> Readings:
         """Return the noisy sums of a design's distinct products, each in its places."""
         p = len(design.terms)
         first = design.pairs
@@ -73,7 +88,9 @@ class Readings:
                 if at >= 0:
                     other[j, k] = other[k, j] = first[at]
         mine = design.index[0, 1:]
-        return cls(values[mine], scales[mine], products, product_scales, tied, other, laplace, design.names)
+        return cls(
+            values[mine], scales[mine], products, product_scales, tied, other, laplace, design.names, joint
+        )
 
     def with_target(self, sums: np.ndarray, scales: np.ndarray, square: float, looseness: float) -> Readings:
         """Return readings with one term more: its sum and those of its products with the others, and its square."""
@@ -113,6 +130,9 @@ class Readings:
     @property
     def sds(self) -> tuple[np.ndarray, np.ndarray]:
         """Standard deviations of the noise on sums of terms and of products."""
+        if self.joint is not None:
+            found, places = self.joint.sds, self.places
+            return found[places[:, 0]], np.where(self.tied, 0.0, _mirrored(found[places[:, 1:]]))
         factor = np.sqrt(2.0) if self.laplace else 1.0
         return self.mean_scales * factor, np.where(self.tied, 0.0, self.product_scales * factor)
 
@@ -131,7 +151,26 @@ class Readings:
             self.tied,
             self.other,
             self.tie(n),
+            *self.thinned,
         )
+
+    @property
+    def thinned(self) -> tuple[np.ndarray, np.ndarray]:
+        """What thins Laplace noise: linear forms, and where each sum is in them; no forms where nothing does."""
+        if self.joint is None:
+            return np.zeros((0, 1)), np.zeros((self.size, self.size + 1), dtype=np.int64)
+        return np.array(self.joint.forms), self.places
+
+    @property
+    def places(self) -> np.ndarray:
+        """Which coordinate the sum of each term is, and of its product with an earlier one or itself; -1 if tied."""
+        rows, columns = np.nonzero(np.tril(~self.tied))
+        # released are the terms, and then the products with the first term, with the second one, ...
+        order = np.lexsort((rows, columns))
+        found = np.full((self.size, self.size + 1), -1, dtype=np.int64)
+        found[:, 0] = np.arange(self.size)
+        found[rows[order], columns[order] + 1] = self.size + np.arange(len(order))
+        return found
 
     def at_face_value(self, n: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean and the covariance matrix that the noisy sums would have without noise."""
@@ -141,6 +180,10 @@ class Readings:
             a, b = self.other[j, k]
             second[j, k] = 0.0 if a < 0 else mean[b - 1] if a == 0 else self.products[a - 1, b - 1] / n
         return mean, second - np.outer(mean, mean)
+
+
+def _mirrored(lower: np.ndarray) -> np.ndarray:
+    return np.tril(lower) + np.tril(lower, -1).T
 
 
 def usable_counts(question: Question, size: int) -> np.ndarray:
