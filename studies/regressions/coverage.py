@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
-from discreet.curator.publish import sample_with
+from discreet.curator.publish import choose_mechanism, sample_with
 from discreet.mechanisms.base import Mechanism
 from discreet.samplers.secure import RandomSource
 
 from .floor import floor
 from .populations import Table, held_out, least_squares, nearly_explained, tables
 
-BUDGETS: dict[str, Any] = {
-    "epsilon = 1": lambda: dc.mechanisms.Laplace(1),
-    "rho = 0.05": lambda: dc.mechanisms.Gaussian(rho="0.05"),
+BUDGETS: dict[str, Callable[[Any], Mechanism]] = {
+    "epsilon = 1": lambda model: choose_mechanism(model.noise("replace"), 1, None, None),
+    "rho = 0.05": lambda _: dc.mechanisms.Gaussian(rho="0.05"),
 }
 PARTS: dict[str, Callable[[], tuple[Table, ...]]] = {
     "chosen": tables,
@@ -106,7 +106,7 @@ def _run(cell: Cell, trials: int, seed: list[int]) -> Found:
     ratios, dominated = [], []
     for _ in range(trials):
         at, rows = table.sample(cell.n, rng)
-        mechanism: Mechanism = BUDGETS[cell.budget]()
+        mechanism = BUDGETS[cell.budget](table.model)
         release = sample_with(RandomSource.seeded(rng), rows, table.model, mechanism)
         posterior = dc.infer(release, rng=rng, draws=2000, chains=2)
         low, high = _ends(posterior)
@@ -116,7 +116,7 @@ def _run(cell: Cell, trials: int, seed: list[int]) -> Found:
         errors = least_squares(table.clipped[at])[1]
         ratios.append((high - low)[1:-1] / (2 * 1.96 * errors[1:]))
         dominated.append(any("noise dominates" in said for said in posterior.diagnostics.warnings))
-    least = floor(table, cell.n, BUDGETS[cell.budget]())
+    least = floor(table, cell.n, BUDGETS[cell.budget](table.model))
     # widths are judged where the table speaks, if it does in any resample
     spoken = np.array(ratios)[~np.array(dominated) | np.all(dominated)]
     return Found(cell, trials, hits, naive, np.median(spoken, axis=0), least, float(np.mean(dominated)))

@@ -10,29 +10,32 @@ from __future__ import annotations
 
 import numpy as np
 
-import discreet as dc
+from discreet.curator.publish import sample_with
+from discreet.mechanisms import Mechanism
+from discreet.samplers.secure import RandomSource
 
 from .populations import Table
 
 _TRIALS = 20_000
 
 
-def floor(table: Table, n: int, mechanism: dc.mechanisms.Laplace | dc.mechanisms.Gaussian) -> np.ndarray:
+def floor(table: Table, n: int, mechanism: Mechanism) -> np.ndarray:
     """Return, for each slope, the width of a 95% interval that only noise and chance move, beside least squares'."""
-    model = table.model.suited(mechanism.norm)
-    domain = model.read_domain(None, "clip", "count")
-    layout = model.layout(domain, "replace")
+    # noise is public: that of a release of anything
+    rng = np.random.default_rng(0)
+    release = sample_with(RandomSource.seeded(rng), table.sample(n, rng)[1], table.model, mechanism)
+    model = table.model
     terms = _mapped_terms(table)
     x, y = terms[:, :-1], terms[:, -1]
     moments = x.T @ x / len(x)
     inverse = np.linalg.inv(moments)
     slopes = inverse @ (x.T @ y / len(x))
     errors = (y - x @ slopes).std() * np.sqrt(np.diag(inverse) / n)
-    moved = _moved(model.design.index, inverse, np.append(-slopes, 1.0), len(layout.names)) / n
-    rng = np.random.default_rng(0)
-    drawn = rng.laplace if mechanism.norm == "l1" else rng.normal
-    scales = np.array([float(one) for one in mechanism.scales(layout)])
-    noise = drawn(size=(_TRIALS, len(scales))) * scales
+    moved = _moved(model.design.index, inverse, np.append(-slopes, 1.0), len(release.noise)) / n
+    joint = release.mechanism.joint(release)
+    together = joint.sample(_TRIALS, rng) if joint else np.zeros((_TRIALS, 0))
+    apart = zip(release.noise[together.shape[1] :], release.totals.steps[together.shape[1] :], strict=True)
+    noise = np.column_stack([together, *(one.sample(_TRIALS, rng) * step for one, step in apart)])
     change = noise @ moved.T + rng.standard_normal((_TRIALS, len(slopes))) * errors
     return (np.quantile(np.abs(change), 0.95, axis=0) / (1.96 * errors))[1:]
 

@@ -191,11 +191,13 @@ def _mechanism(release: Release) -> str:
         .replace("gauss", "Gauss")
     )
     if release.samples is None:
-        scales = list(dict.fromkeys(f"{float(scale):.6g}" for scale in release.noise_record.scale))
+        record = release.noise_record
+        scales = list(dict.fromkeys(f"{spread:.6g}" for spread in record.spreads(release)))
         more = f" and {len(scales) - _MOST} more" if len(scales) > _MOST else ""
+        kind = record.spread.removeprefix("noise ")
         return (
-            f"{name} noise of scale {', '.join(scales[:_MOST])}{more} on {len(release.totals.names)} totals, integers, "
-            "drawn by OpenDP."
+            f"{name} noise of {kind} {', '.join(scales[:_MOST])}{more} on {len(release.totals.names)} totals, "
+            "integers, drawn by OpenDP."
         )
     record = release.sampling_record
     numbers = [f"{name} {float(value):.6g}" for name, value in record.parameters.items()]

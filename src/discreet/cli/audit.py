@@ -53,7 +53,7 @@ def audit(
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
-    mechanism: AnyMechanism = "laplace",
+    mechanism: AnyMechanism = None,
     bounds: BoughtBounds = None,
     bins: Bins = None,
     within: Within = None,

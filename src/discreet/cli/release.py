@@ -91,7 +91,7 @@ def release(
     rho: Rho = None,
     metric: Metric = None,
     epsilon_per_unit: EpsilonPerUnit = None,
-    mechanism: AnyMechanism = "laplace",
+    mechanism: AnyMechanism = None,
     bounds: BoughtBounds = None,
     bins: Bins = None,
     within: Within = None,

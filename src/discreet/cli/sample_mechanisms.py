@@ -82,7 +82,7 @@ _OPTIONS = {option for taken in MECHANISMS.values() for option in taken.needed +
 
 
 def choose_mechanism(
-    name: str,
+    name: str | None,
     model: Model,
     budget: Mapping[str, str | None],
     options: Mapping[str, Any],
@@ -90,18 +90,20 @@ def choose_mechanism(
 ) -> dict[str, Any]:
     """Return the arguments of ``release`` that say which mechanism with which budget, or budget ``per_unit``."""
     if per_unit:
-        if name not in ("laplace", "posterior-sample"):
+        if name not in (None, "laplace", "posterior-sample"):
             raise UsageError(
                 f"--metric and --epsilon-per-unit are for laplace and posterior-sample, not {name}."
             )
         for option, value in budget.items():
             if value is not None:
                 raise UsageError(f"--epsilon-per-unit is a budget of its own: leave out --{option}.")
-    if name in MECHANISMS:
+    if name is not None and name in MECHANISMS:
         return {"mechanism": _build(name, model, {**budget, **options}, per_unit or {})}
     given = [option for option, value in options.items() if value is not None]
     if given:
-        raise UsageError(f"--{given[0]} is for mechanisms that release samples, and {name} adds noise.")
+        raise UsageError(
+            f"--{given[0]} is for mechanisms that release samples, and {name or 'laplace'} adds noise."
+        )
     if per_unit:
         from discreet.mechanisms.noise import Laplace
 

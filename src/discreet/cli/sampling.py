@@ -19,6 +19,7 @@ AnyMechanism = Annotated[
     Literal[
         "laplace",
         "gaussian",
+        "k-norm",
         "posterior-sample",
         "finite-posterior",
         "renyi-posterior",
@@ -29,10 +30,12 @@ AnyMechanism = Annotated[
         "table-posterior",
         "noisy-sgd",
         "langevin",
-    ],
+    ]
+    | None,
     budget_option(
         None,
-        "laplace takes epsilon; gaussian takes rho, or epsilon with delta. Research mechanisms, with options of "
+        "laplace takes epsilon; gaussian takes rho, or epsilon with delta; k-norm takes epsilon, for regressions on "
+        "one or two features, and is the default for linear ones. Research mechanisms, with options of "
         "their own: posterior-sample takes epsilon; finite-posterior takes epsilon with --parameter; "
         "renyi-posterior and statistical-query take epsilon with --order; private-metropolis takes epsilon with "
         "--steps; private-annealing takes epsilon. For models of several columns: table-posterior takes epsilon; "

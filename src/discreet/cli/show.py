@@ -47,15 +47,14 @@ def show(
     if release.foreign:
         print_wrapped(_published(release))
         return
-    totals = table("released total", "value", "noise scale")
+    record = release.noise_record
+    totals = table("released total", "value", record.spread)
     # a name that is wrapped would begin lines of its own
     totals.columns[0].no_wrap, totals.columns[0].overflow = True, "ellipsis"
-    rows = zip(statistics.names, statistics.values, statistics.grid, release.noise_record.scale, strict=True)
+    rows = zip(statistics.names, statistics.values, statistics.grid, record.spreads(release), strict=True)
     for name, value, step, scale in rows:
         total = float(value * step)
-        totals.add_row(
-            shown(name), f"{total:,.0f}" if step == 1 else number(total, float(scale)), number(float(scale))
-        )
+        totals.add_row(shown(name), f"{total:,.0f}" if step == 1 else number(total, scale), number(scale))
     print_wrapped(totals, *_legend(release))
     if release.fit_check is not None:
         print_wrapped(_counts(release, release.fit_check))

@@ -80,7 +80,12 @@ def coarsen_with(source: RandomSource, release: Release, **budget: Number | None
             "its groups were chosen from the data, and cannot be made to tell less.",
             hint="make a release of its own for the smaller budget",
         )
-    kind = NOISES[before.name]
+    kind = NOISES.get(before.name)
+    if kind is None:
+        raise UsageError(
+            f"{before.name.replace('_', '-')} noise has no coarser version.",
+            hint="make a release of its own for the smaller budget, or release with mechanism='laplace'",
+        )
     given = {name: value for name, value in budget.items() if value is not None}
     if "diameter" in release.guarantee.budgets():
         raise UsageError(

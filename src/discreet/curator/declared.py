@@ -21,7 +21,7 @@ class Declared(TypedDict, total=False):
     epsilon: Number | None
     delta: Number | None
     rho: Number | None
-    mechanism: str | Mechanism
+    mechanism: str | Mechanism | None
     column: Any
     columns: Sequence[str] | Mapping[str, Sequence[str]] | None
     bounds: Any

@@ -108,7 +108,8 @@ def release(
     mechanism
         ``"laplace"``, ``"gaussian"``, ``"k-norm"``, or a mechanism object that holds its own budget, such as a
         :class:`PosteriorSampling`, which releases samples instead of statistics. If it is left out: k-norm noise for
-        linear regressions of at most three features, numbers or two labels each, and Laplace noise for everything else.
+        linear regressions on one or two features (numbers, or two labels each; under ``replace`` also three numbers),
+        and Laplace noise for everything else.
     column, columns
         Which column or columns make a record. Not needed for a bare array or list; always needed for a CSV file, whose
         first line is a record if somebody forgot the header. A pandas column under another one goes by its tuple,
@@ -256,10 +257,11 @@ def release(
         if by is not None and private_column(by, groups) is not None:
             from discreet.mechanisms.private_groups import LabelBudget
 
-            declarations["label_budget"], budget = LabelBudget.divided(mechanism, **budget)
+            declarations["label_budget"], budget = LabelBudget.divided(mechanism or "laplace", **budget)
         # groups, and several rows of a person, have Laplace noise
-        alone = model if by is None and max_rows is None else None
-        asked = {"": declare(data, model, choose_mechanism(mechanism, **budget, model=alone), **declarations)}
+        if mechanism is None and by is None and max_rows is None and isinstance(model, Model):
+            mechanism = model.noise(neighbors)
+        asked = {"": declare(data, model, choose_mechanism(mechanism, **budget), **declarations)}
     if explaining:
         from discreet.curator.explain import explain as explained
 
@@ -379,16 +381,15 @@ def choose_mechanism(
     epsilon: Number | None,
     delta: Number | None,
     rho: Number | None,
-    model: Model | None = None,
 ) -> Mechanism:
-    """Return the mechanism asked for, by its name or as an object that holds its own budget; by default the model's."""
+    """Return the mechanism asked for, by its name or as an object that holds its own budget."""
     budget = (epsilon, delta, rho)
     if isinstance(mechanism, Mechanism):
         if budget != (None, None, None):
             raise UsageError("a mechanism object holds its own budget: leave out epsilon, delta and rho.")
         return mechanism
     if mechanism is None:
-        mechanism = "laplace" if model is None else model.noise
+        mechanism = "laplace"
     if not isinstance(mechanism, str) or mechanism not in ("laplace", "gaussian", "k-norm"):
         raise UsageError(
             f"mechanism must be 'laplace', 'gaussian', 'k-norm' or an object, got mechanism={shown(mechanism)}."

@@ -15,13 +15,13 @@ from discreet.errors import UsageError
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.models import Model
 from discreet.models.layout import Layout
-from discreet.models.product_norm import FORMS, MOST_COLUMNS, product_norm, takes_norm
+from discreet.models.product_norm import FORMS, product_norm, takes_norm
 from discreet.models.regression import Regression
 from discreet.privacy import DiscreteLaplace, Guarantee, PureDP
 from discreet.rational import Number, float_up
 
 # the share of epsilon that pays for the usable count
-_COUNTING = Fraction(1, 16)
+_COUNTING = Fraction(1, 24)
 _REFUSAL = "k-norm noise is for regressions with noise"
 
 
@@ -31,8 +31,8 @@ class KNorm(Mechanism):
 
     N is a norm in which no record moves the sums by more than 1 (:mod:`~discreet.models.product_norm`). For pure
     differential privacy this is about the least noise there is: with two features two thirds of Laplace noise on the
-    slopes. For regressions of one to three columns of numbers or of two labels, without products and squares as
-    features; ``dc.release`` takes it for them where a linear regression has an ``epsilon`` and no mechanism.
+    slopes. For regressions on one or two columns of numbers or of two labels, under ``replace`` also on three numbers,
+    without products and squares; ``dc.release`` takes it for linear ones of them where no mechanism is named.
 
     Privacy
     -------
@@ -62,12 +62,6 @@ class KNorm(Mechanism):
     def __init__(self, epsilon: Number | None = None) -> None:
         fill(self, epsilon=PureDP(self._needed(epsilon, "epsilon")).epsilon, neighbors=None)
 
-    @classmethod
-    def suits(cls, model: Any) -> bool:
-        """Tell whether a model can be released with this noise."""
-        design = getattr(model, "released_products", None)
-        return design is not None and takes_norm(design)
-
     def guarantee(self, neighbors: Neighbors) -> Guarantee:
         return PureDP(self.epsilon, neighbors=neighbors)
 
@@ -85,10 +79,10 @@ class KNorm(Mechanism):
         if layout is None or self.neighbors is None:
             raise TypeError("noise is planned for a layout, and for neighbors")
         design = regression.released_products
-        if design is None or not takes_norm(design):
+        if design is None or not takes_norm(design, self.neighbors):
             raise UsageError(
-                f"k-norm noise is for at most {MOST_COLUMNS - 1} features, numbers or two labels each, without "
-                "products and squares.",
+                "k-norm noise is for two features, numbers or two labels each, without products and squares; under "
+                "neighbors='replace' also for three numbers.",
                 hint="mechanism='laplace' or 'gaussian' takes any regression",
             )
         size = len(design.products)
@@ -106,9 +100,7 @@ class KNorm(Mechanism):
                 "the budget is too small: its noise does not fit 64-bit integers.",
                 hint="ask for a larger epsilon",
             )
-        return KNormRecord(
-            tuple(scales), reach, norm_scale, FORMS[len(design.columns), self.neighbors]
-        )
+        return KNormRecord(tuple(scales), reach, norm_scale, FORMS[len(design.columns), self.neighbors])
 
     def explained(self, layout: Layout | None) -> list[str]:
         return [

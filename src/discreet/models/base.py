@@ -78,8 +78,6 @@ class Model(metaclass=Constructed):
     no_unit: ClassVar[str] = "its record is more than one row"
     #: How many columns make one record, where the curator names them.
     n_columns: int = 1
-    #: The noise that it is released with where nobody names another: ``"laplace"`` or ``"k-norm"``.
-    noise: str = "laplace"
     #: Whether its widths depend on the norm that noise is scaled to, so that :meth:`suited` has to choose them.
     by_norm: bool = False
     #: The column that the others explain, for models that have one.
@@ -99,6 +97,10 @@ class Model(metaclass=Constructed):
     def describe(self) -> str:
         """Return the name, with the known constants of a family, for reports."""
         return self.name
+
+    def noise(self, neighbors: Neighbors) -> str:
+        """Return the noise that it is released with where nobody names another: ``"laplace"`` or ``"k-norm"``."""
+        return "laplace"
 
     def require(self, kind: type[_Kind], purpose: str, *, hint: str | None = None) -> _Kind:
         """Return this model if it is of ``kind``; otherwise say that ``purpose`` needs one that is."""

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.arguments import listed
 from discreet.arguments import text as text_of
 from discreet.domain.columns import Column, Numeric
-from discreet.domain.declarations import Domain
+from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.models.base import Draws
 from discreet.models.design import Design, is_expression
@@ -109,9 +109,8 @@ class LinearRegression(Regression):
         known = {} if self.residual_sd is None else {"residual_sd": text(self.residual_sd)}
         return {**super().constants(), **known}
 
-    @property
-    def noise(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return "k-norm" if takes_norm(self.design) else "laplace"
+    def noise(self, neighbors: Neighbors) -> str:
+        return "k-norm" if takes_norm(self.design, neighbors) else "laplace"
 
     @property
     def log_likelihood_scale(self) -> float:

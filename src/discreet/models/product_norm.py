@@ -33,13 +33,14 @@ from discreet.domain.declarations import Neighbors
 from discreet.models.design import Design, Term
 from discreet.models.product_sensitivity import between, from_nothing
 
-#: Columns, the target among them, that the norm is there for.
-FEWEST_COLUMNS, MOST_COLUMNS = 2, 4
+# so many columns must all be numbers: of labels too few proposals would be kept
+_ALL_NUMBERS = 4
 # forms of one norm, and their largest coefficient
 _MOST_FORMS, _LARGEST = 64, 10**4
 
 Form = tuple[int, ...]
-#: The linear forms by the number of columns and the relation.
+#: The linear forms by the number of columns, the target among them, and the relation. Of more columns too few proposals
+#: of :mod:`discreet.samplers.thinned` would be kept, and of four so are those under ``add_remove``.
 FORMS: dict[tuple[int, Neighbors], tuple[Form, ...]] = {
     (2, "replace"): (
         (15, 15, 60, -15, 0),
@@ -87,16 +88,6 @@ FORMS: dict[tuple[int, Neighbors], tuple[Form, ...]] = {
         (45, 45, 0, 0, 60, -45, 0, 0, 45, 0, 0, 0, 0, 0),
         (35, 35, 0, 0, 10, 15, 50, 0, 0, -50, 0, 60, 0, 0),
     ),
-    (4, "add_remove"): (
-        (60, 40, 20, 0, 60, -14, -55, 0, -18, 54, 0, -36, 0, 0),
-        (60, 60, 0, 0, 0, 0, 60, 0, 0, -60, 0, 0, 0, 0),
-        (0, 0, 0, 0, 40, 60, 0, 0, -40, 0, 0, 0, 0, 0),
-        (60, 60, 0, 0, 60, -60, 0, 0, 0, 0, 0, 0, 0, 0),
-        (0, 0, 0, 0, 60, 60, 53, 23, 10, -23, -38, -60, 60, -10),
-        (37, 26, 22, 0, 60, -22, -30, 0, 0, 37, 0, -60, 0, 0),
-        (60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-        (0, 0, 0, 0, 60, 60, 60, 0, 0, -60, 0, 0, 0, 0),
-    ),
 }
 
 
@@ -113,14 +104,11 @@ class ProductNorm:
         return self.forms / np.array([float(reach) for reach in self.reaches])[:, None]
 
 
-def takes_norm(design: Design) -> bool:
+def takes_norm(design: Design, neighbors: Neighbors) -> bool:
     """Tell whether there is a norm for a design: few columns of numbers or of two labels, and no products as terms."""
-    two = all(not isinstance(column, Labels) or column.n_labels == 2 for column in design.columns)
-    return (
-        two
-        and FEWEST_COLUMNS <= len(design.columns) <= MOST_COLUMNS
-        and len(design.terms) == len(design.columns)
-    )
+    p, labels = len(design.columns), [column for column in design.columns if isinstance(column, Labels)]
+    two = all(column.n_labels == 2 for column in labels) and (p < _ALL_NUMBERS or not labels)
+    return two and len(design.terms) == p and (p, neighbors) in FORMS
 
 
 def l1_reach(design: Design, square_width: float, neighbors: Neighbors) -> Fraction:
@@ -129,7 +117,7 @@ def l1_reach(design: Design, square_width: float, neighbors: Neighbors) -> Fract
     return alone if neighbors == "add_remove" else max(Fraction(between(design, square_width, 1)), alone)
 
 
-def check_forms(design: Design, forms: Sequence[Sequence[int]]) -> None:
+def check_forms(design: Design, neighbors: Neighbors, forms: Sequence[Sequence[int]]) -> None:
     """Raise ValueError unless these are forms of the design's columns."""
     p = len(design.columns)
     fits = all(
@@ -138,7 +126,7 @@ def check_forms(design: Design, forms: Sequence[Sequence[int]]) -> None:
         and all(type(v) is int and abs(v) <= _LARGEST for v in form)
         for form in forms
     )
-    if not takes_norm(design) or not fits or not 0 < len(forms) <= _MOST_FORMS:
+    if not takes_norm(design, neighbors) or not fits or not 0 < len(forms) <= _MOST_FORMS:
         raise ValueError("its norm does not fit its model")
 
 
@@ -235,7 +223,7 @@ def _extremes(slope: Sequence[int], curve: Sequence[Sequence[int]]) -> tuple[Fra
                 z = [Fraction(0)] * k
                 for i, value in zip(fixed, corner, strict=True):
                     z[i] = Fraction(value)
-                push = [-slope[i] - sum(curve[i][j] * z[j] for j in fixed) for i in free]
+                push = [-slope[i] - sum((curve[i][j] * z[j] for j in fixed), Fraction(0)) for i in free]
                 inside = _solved([[Fraction(curve[i][j]) for j in free] for i in free], push)
                 if inside is None or any(abs(value) > 1 for value in inside):
                     continue

@@ -75,7 +75,9 @@ def _sds(scales: tuple[float, ...], forms: bytes, shape: tuple[int, ...]) -> np.
     return drawn.std(axis=0)
 
 
-def _walked(scales: np.ndarray, forms: np.ndarray, size: int, thin: int, rng: np.random.Generator) -> np.ndarray:
+def _walked(
+    scales: np.ndarray, forms: np.ndarray, size: int, thin: int, rng: np.random.Generator
+) -> np.ndarray:
     """Return draws of the noise: of a chain over the body that moves one coordinate at a time."""
     from discreet.privacy.body_walk import body_walk
 

@@ -63,7 +63,9 @@ def thinned_noise(
     return found
 
 
-def _excess(k: np.ndarray, scales: Sequence[Fraction], forms: np.ndarray, reaches: Sequence[Fraction]) -> Fraction:
+def _excess(
+    k: np.ndarray, scales: Sequence[Fraction], forms: np.ndarray, reaches: Sequence[Fraction]
+) -> Fraction:
     """Return M(k) - L(k), exactly."""
     whole = [int(value) for value in k]
     l1 = sum((abs(value) / scale for value, scale in zip(whole, scales, strict=True)), Fraction(0))

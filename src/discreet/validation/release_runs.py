@@ -71,14 +71,16 @@ class ReleaseRuns:
         """Return what :func:`~discreet.release` declares before it reads rows."""
         said = {**self.settings, **more}
         budget = {name: said.pop(name, None) for name in _BUDGETS}
-        mechanism, split = said.pop("mechanism", "laplace"), said.pop("split", None)
+        mechanism, split = said.pop("mechanism", None), said.pop("split", None)
         if isinstance(self.model, Mapping):
             shares = divide(self.model, split, budget)
             chosen = {name: choose_mechanism(mechanism, **share) for name, share in shares.items()}
             blank = dict.fromkeys(_SEVERAL)
             return declare_several(data, self.model, chosen, **{**blank, **said})
         if said.get("by") is not None and private_column(said["by"], said.get("groups")) is not None:
-            said["label_budget"], budget = LabelBudget.divided(mechanism, **budget)
+            said["label_budget"], budget = LabelBudget.divided(mechanism or "laplace", **budget)
+        if mechanism is None and said.get("by") is None and said.get("max_rows") is None:
+            mechanism = self.model.noise(said.get("neighbors", "replace"))
         return {"": declare(data, self.model, choose_mechanism(mechanism, **budget), **said)}
 
     @cached_property

@@ -38,6 +38,7 @@ class KNormRecord(NoiseRecord):
 
     name = "k_norm"
     distribution = DiscreteLaplace
+    spread = "noise sd"
 
     norm_scale: Fraction
     forms: tuple[Form, ...]
@@ -70,18 +71,20 @@ class KNormRecord(NoiseRecord):
             tuple(map(tuple, self.norm(release).scaled / float(self.norm_scale))),
         )
 
+    def spreads(self, release: Release) -> list[float]:
+        pairs = zip(release.noise, release.totals.grid, strict=True)
+        return [noise.sd * float(grid) for noise, grid in pairs]
+
     def noise(self, release: Release) -> tuple[Noise, ...]:
         grid, joint = release.totals.grid, self.joint(release)
-        found: list[Noise] = [
-            ThinnedMarginal(joint, at, float(grid[at])) for at in range(len(joint.scales))
-        ]
+        found: list[Noise] = [ThinnedMarginal(joint, at, float(grid[at])) for at in range(len(joint.scales))]
         counts = zip(self.scale[len(found) :], grid[len(found) :], strict=True)
         return (*found, *(DiscreteLaplace(float(scale / step)) for scale, step in counts))
 
     def check(self, release: Release) -> None:
         """Raise unless the statistics fit the model, and the norm and its scale keep the promise."""
         design = self.design(release)
-        check_forms(design, self.forms)
+        check_forms(design, release.neighbors, self.forms)
         promised, layout = release.guarantees["statistics"], self.check_shape(release)
         if not isinstance(promised, PureDP) or set(release.guarantees) != {"statistics"}:
             raise ValueError("noise by a norm is for epsilon alone, and pays for nothing else")

@@ -42,8 +42,15 @@ class NoiseRecord(Record):
     #: The distribution of the noise, made from its scale in grid steps.
     distribution: ClassVar[type[DiscreteLaplace] | type[DiscreteGaussian]]
 
+    #: What tables of a release say of the noise of each total.
+    spread: ClassVar[str] = "noise scale"
+
     scale: tuple[Fraction, ...]
     sensitivity: Fraction
+
+    def spreads(self, release: Release) -> list[float]:
+        """Return the :attr:`spread` of each total, in mapped units."""
+        return [float(scale) for scale in self.scale]
 
     def noise(self, release: Release) -> tuple[Noise, ...]:
         distributions: list[Noise] = []

@@ -149,7 +149,22 @@ def latent_walk(
     none = np.zeros((p, p), dtype=np.bool_)
     no_forms = np.zeros((0, forms.shape[1]))
     prior = log_density(
-        q, slope, 0.0, y, scale, laplace, yy, scales, none, other, tie, no_forms, places, work[0], work[1], work[2]
+        q,
+        slope,
+        0.0,
+        y,
+        scale,
+        laplace,
+        yy,
+        scales,
+        none,
+        other,
+        tie,
+        no_forms,
+        places,
+        work[0],
+        work[1],
+        work[2],
     )
     turn, log_steps = 0.5, np.full((2, dim), math.log(0.1))
     draws, numbers = np.zeros((n_draws, dim)), np.zeros(n_draws)
@@ -205,7 +220,22 @@ def latent_walk(
                 before = q[a]
                 q[a] = before + math.exp(log_steps[held, a]) * rng.standard_normal()
                 new_prior = log_density(
-                    q, slope, 0.0, y, scale, laplace, yy, scales, none, other, tie, no_forms, places, work[0], work[1], work[2]
+                    q,
+                    slope,
+                    0.0,
+                    y,
+                    scale,
+                    laplace,
+                    yy,
+                    scales,
+                    none,
+                    other,
+                    tie,
+                    no_forms,
+                    places,
+                    work[0],
+                    work[1],
+                    work[2],
                 )
                 chance, found, new_density = 0.0, noise, 0.0
                 if new_prior > -np.inf and held == 0:

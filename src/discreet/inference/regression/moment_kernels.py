@@ -285,7 +285,22 @@ def walk(
             proposed = counts[rng.integers(0, counts.size)]
             if proposed != n and _rescaled(q, n / proposed, p, L, W, moved):
                 found = log_density(
-                    moved, slope, proposed, y, scale, laplace, yy, scales, tied, other, tie, forms, places, L, W, H
+                    moved,
+                    slope,
+                    proposed,
+                    y,
+                    scale,
+                    laplace,
+                    yy,
+                    scales,
+                    tied,
+                    other,
+                    tie,
+                    forms,
+                    places,
+                    L,
+                    W,
+                    H,
                 )
                 if found > -np.inf:
                     ratio = found - _jacobian(moved, p) - lp + _jacobian(q, p)
