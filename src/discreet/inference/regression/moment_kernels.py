@@ -6,8 +6,9 @@ of L's diagonal: every q is a possible table, up to the bounds. The target last.
     log noise(y - n M) + log prior(m, W) + sum_j (p - j + 1) log L_jj,        M = W + m m^T,  j = 0, ..., p - 1,
 
 the last term being the Jacobian of W in L. Noise is independent, or Laplace noise that is thinned: minus its log
-density is then the larger of what Laplace noise has and of the largest of ``forms``, linear in the sums. Entries of M that repeat another one, or are 0, are tied to it within
-``tie``. The prior is that of :mod:`~discreet.inference.regression.moment_prior`.
+density is then the larger of what Laplace noise has and of the largest of ``forms``, linear in the sums. Entries of M
+that repeat another one, or are 0, are tied to it within ``tie``. The prior is that of
+:mod:`~discreet.inference.regression.moment_prior`.
 
 The number of records, where it is not known, moves with the sums held fixed: n' is drawn from what is known of it,
 moments are scaled by n / n', and the move is accepted by the prior of the moments and the Jacobian (n / n')^D.
