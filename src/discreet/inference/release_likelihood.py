@@ -149,9 +149,8 @@ def _totals(release: Release) -> TotalsForm:
     """Return the likelihood of the totals, in the units that they are released in."""
     kinds, grid = [noise.kind for noise in release.noise], release.totals.steps
     if "other" in kinds:
-        raise UsageError(
-            "the totals behind such published numbers have no closed form.", hint="dc.infer reads the release"
-        )
+        what = "the totals behind such published numbers have" if release.foreign else "noise by a norm has"
+        raise UsageError(f"{what} no closed form.", hint="dc.infer reads the release")
     width = np.array([noise.width for noise in release.noise]) * grid
     return TotalsForm(
         np.array(release.totals.values, dtype=float) * grid, width, np.array(kinds) == "laplace"

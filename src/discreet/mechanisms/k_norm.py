@@ -81,8 +81,8 @@ class KNorm(Mechanism):
         design = regression.released_products
         if design is None or not takes_norm(design, self.neighbors):
             raise UsageError(
-                "k-norm noise is for two features, numbers or two labels each, without products and squares; under "
-                "neighbors='replace' also for three numbers.",
+                "k-norm noise is for one or two features, numbers or two labels each, without products and squares; "
+                "under neighbors='replace' also for three numbers.",
                 hint="mechanism='laplace' or 'gaussian' takes any regression",
             )
         size = len(design.products)
@@ -94,7 +94,8 @@ class KNorm(Mechanism):
             Fraction(float_up(width * reach * norm_scale / grid)) * grid
             for width, grid in zip(layout.width[:size], layout.grid[:size], strict=True)
         ]
-        scales += [Fraction(float_up(1 / share))] * counted
+        if counted:
+            scales.append(Fraction(float_up(1 / share)))
         if any(scale / grid > WIDEST_NOISE for scale, grid in zip(scales, layout.grid, strict=True)):
             raise UsageError(
                 "the budget is too small: its noise does not fit 64-bit integers.",
@@ -103,10 +104,11 @@ class KNorm(Mechanism):
         return KNormRecord(tuple(scales), reach, norm_scale, FORMS[len(design.columns), self.neighbors])
 
     def explained(self, layout: Layout | None) -> list[str]:
-        return [
-            f"noise on all sums of products together, by a norm in which no record moves them by more than 1, times "
-            f"{float(self.epsilon * (1 - _COUNTING)):.6g} of epsilon; the usable count has Laplace noise of its own"
-        ]
+        said = "noise on all sums of products together, by a norm in which no record moves them by more than 1"
+        if layout is None or layout.names[-1] != "usable":
+            return [said]
+        left = float(self.epsilon * (1 - _COUNTING))
+        return [f"{said}, for epsilon = {left:.6g}; the usable count has Laplace noise of its own for the rest"]
 
     def draw(self, record: KNormRecord, data: Totals, source: RandomSource) -> Statistics:
         return self.draws(record, data, source, 1)[0]

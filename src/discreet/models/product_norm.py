@@ -36,7 +36,7 @@ from discreet.models.product_sensitivity import between, from_nothing
 # so many columns must all be numbers: of labels too few proposals would be kept
 _ALL_NUMBERS = 4
 # forms of one norm, and their largest coefficient
-_MOST_FORMS, _LARGEST = 64, 10**4
+_MOST_FORMS, _LARGEST = 16, 10**4
 
 Form = tuple[int, ...]
 #: The linear forms by the number of columns, the target among them, and the relation. Of more columns too few proposals

@@ -86,7 +86,8 @@ class KNormRecord(NoiseRecord):
         design = self.design(release)
         check_forms(design, release.neighbors, self.forms)
         promised, layout = release.guarantees["statistics"], self.check_shape(release)
-        if not isinstance(promised, PureDP) or set(release.guarantees) != {"statistics"}:
+        more = (release.bounds_choice, release.fit_check, release.group_selection, release.coarsened)
+        if not isinstance(promised, PureDP) or len(release.guarantees) > 1 or any(more):
             raise ValueError("noise by a norm is for epsilon alone, and pays for nothing else")
         if self.norm_scale <= 0:
             raise ValueError("the scale of its norm is not positive")
