@@ -104,11 +104,11 @@ class KNorm(Mechanism):
         return KNormRecord(tuple(scales), reach, norm_scale, FORMS[len(design.columns), self.neighbors])
 
     def explained(self, layout: Layout | None) -> list[str]:
-        said = "noise on all sums of products together, by a norm in which no record moves them by more than 1"
+        said = "noise on all sums of products together, by a norm in which no record moves them by over 1"
         if layout is None or layout.names[-1] != "usable":
             return [said]
         left = float(self.epsilon * (1 - _COUNTING))
-        return [f"{said}, for epsilon = {left:.6g}; the usable count has Laplace noise of its own for the rest"]
+        return [f"{said}, for epsilon = {left:.6g}; the usable count has Laplace noise for the rest"]
 
     def draw(self, record: KNormRecord, data: Totals, source: RandomSource) -> Statistics:
         return self.draws(record, data, source, 1)[0]
