@@ -116,8 +116,10 @@ def test_the_sensitivity_is_attained_by_a_record_that_changes_groups(norm: str) 
     steps = np.array([float(g / w) for g, w in zip(layout.grid, layout.width, strict=True)])
     change = np.abs(moved(CORNER, {**CORNER, "region": "south"}, norm) * steps)
     # the indicator of another label is a product of its own: nothing is larger
-    assert change.sum() == pytest.approx(float(layout.l1_sensitivity), rel=1e-3)
-    assert np.sqrt((change**2).sum()) == pytest.approx(float(layout.l2_sensitivity), rel=1e-3)
+    size, most = change.sum(), layout.l1_sensitivity
+    if norm == "l2":
+        size, most = np.sqrt((change**2).sum()), layout.l2_sensitivity
+    assert size == pytest.approx(float(most), rel=1e-3)
     # controls: the noise of one group, or of a record that stays in its group, would not do
     block = model.model.layout(domain, "add_remove")
     stays = model.model.layout(domain, "replace")

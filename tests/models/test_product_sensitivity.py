@@ -98,11 +98,11 @@ def furthest(model: LinearRegression, norm: str) -> float:
     """Search for two records that are far apart: one at the upper bounds, the other on a line or at corners."""
     labels = [range(c.n_labels) for c in model.label_columns]
     numbers = [c.name for c in model.numeric_columns]
-    design = model.design
+    design = model.released_design
     width = float(model.square_width or 1)
     weights = np.array(
         [
-            1 / width if one.is_square else 1 / LINEAR_WIDTH if one.is_number else 1.0
+            1 / width if one.is_square else 1 / LINEAR_WIDTH if one.is_number or one.is_sign else 1.0
             for one in design.products
         ]
     )

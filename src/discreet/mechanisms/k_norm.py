@@ -117,7 +117,7 @@ class KNorm(Mechanism):
         from discreet.samplers.thinned import thinned_noise
 
         layout = data.layout
-        design = data.model.require(Regression, _REFUSAL).design
+        design = data.model.require(Regression, _REFUSAL).released_design
         if layout is None or self.neighbors is None:
             raise TypeError("noise is added to totals that know their layout")
         norm = product_norm(design, self.neighbors, record.forms)

@@ -3,6 +3,9 @@
 A term is a product of indicators of labels and of powers of numbers, which are mapped from their bounds to z of
 [-1, 1]. So is a product of terms, and many products are the same: an indicator is its own square, two labels of one
 column exclude each other, z times 1 is z. What is released about a table is the sum of every *distinct* product.
+
+A column of two labels may be a *sign* instead, -1 for the first and 1 for the second: its square is 1. A record moves
+sums of products with signs no further than those with indicators, and they hold twice as much.
 """
 
 from __future__ import annotations
@@ -25,10 +28,11 @@ _TIMES = re.compile(r"\s*(?<!\*)[*:](?!\*)\s*")
 
 @dataclass(frozen=True)
 class Term:
-    """A product of indicators, as (column, position of the label), and of powers of numbers, as (column, power)."""
+    """A product of indicators, as (column, position of the label), powers of numbers, as (column, power), and signs."""
 
     labels: tuple[tuple[str, int], ...] = ()
     powers: tuple[tuple[str, int], ...] = ()
+    signs: tuple[str, ...] = ()
 
     def times(self, other: Term) -> Term | None:
         """Return the product; None if it is 0 for every record."""
@@ -39,17 +43,28 @@ class Term:
         powers = dict(self.powers)
         for column, power in other.powers:
             powers[column] = powers.get(column, 0) + power
-        return Term(tuple(sorted(labels.items())), tuple(sorted(powers.items())))
+        signs = set(self.signs) ^ set(other.signs)
+        return Term(tuple(sorted(labels.items())), tuple(sorted(powers.items())), tuple(sorted(signs)))
 
     @property
     def is_square(self) -> bool:
         """Whether it is the square of one number."""
-        return not self.labels and len(self.powers) == 1 and self.powers[0][1] == 2
+        return not self.labels and not self.signs and len(self.powers) == 1 and self.powers[0][1] == 2
 
     @property
     def is_number(self) -> bool:
         """Whether it is one number by itself."""
-        return not self.labels and len(self.powers) == 1 and self.powers[0][1] == 1
+        return not self.labels and not self.signs and len(self.powers) == 1 and self.powers[0][1] == 1
+
+    @property
+    def is_sign(self) -> bool:
+        """Whether it is one sign by itself."""
+        return not self.labels and not self.powers and len(self.signs) == 1
+
+    @property
+    def n_factors(self) -> int:
+        """Of how many indicators, signs and numbers it is the product."""
+        return len(self.labels) + len(self.signs) + sum(power for _, power in self.powers)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -59,7 +74,7 @@ class Term:
     def name(self, columns: Mapping[str, Column]) -> str:
         """Return it as people write it: ``age``, ``age ** 2``, ``age * smoker=yes``."""
         parts = [column if power == 1 else f"{column} ** {power}" for column, power in self.powers]
-        for column, at in self.labels:
+        for column, at in (*self.labels, *((column, 1) for column in self.signs)):
             declared = columns[column]
             parts.append(f"{column}={declared.labels[at]}" if isinstance(declared, Labels) else column)
         return " * ".join(parts)
@@ -76,12 +91,17 @@ class Design:
     terms: tuple[Term, ...]
 
     @classmethod
-    def of(cls, target: Column, features: Sequence[Column], expressions: Sequence[str]) -> Design:
-        """Return the design of these columns, with products and squares of features as they are written."""
+    def of(
+        cls, target: Column, features: Sequence[Column], expressions: Sequence[str], *, signs: bool = False
+    ) -> Design:
+        """Return the design of these columns, with products and squares of features as they are written.
+
+        With ``signs`` features of two labels are signs.
+        """
         known = {column.name: column for column in features}
-        terms = [term for column in features for term in _main(column)]
+        terms = [term for column in features for term in _main(column, signs=signs)]
         for expression in expressions:
-            for term in _read(expression, known):
+            for term in _read(expression, known, signs=signs):
                 if term in terms:
                     raise UsageError(f"the term {expression!r:.60} stands twice.")
                 terms.append(term)
@@ -129,7 +149,7 @@ class Design:
 
     @property
     def index(self) -> np.ndarray:
-        """Which product each pair of (1, terms) is; -1 for 1 itself and for what is always 0."""
+        """Which product each pair of (1, terms) is; -1 for 1, the square of a sign too, and for what is always 0."""
         return self._found[1]
 
     @property
@@ -140,12 +160,7 @@ class Design:
     @property
     def interacting(self) -> tuple[str, ...]:
         """Columns of numbers that are in a term together with anything else, or squared."""
-        found = {
-            c
-            for t in self.terms
-            if len(t.labels) + sum(power for _, power in t.powers) > 1
-            for c in t.numbers
-        }
+        found = {c for t in self.terms if t.n_factors > 1 for c in t.numbers}
         return tuple(sorted(found))
 
     def evaluate(
@@ -159,17 +174,21 @@ class Design:
                 value = value * z[column]
         for column, at in term.labels:
             value = value * (codes[column] == at)
+        for column in term.signs:
+            value = value * (2 * (codes[column] == 1) - 1)
         return value
 
 
-def _main(column: Column) -> list[Term]:
-    """Return the terms of a column on its own: the number, or indicators of all labels but the first."""
+def _main(column: Column, *, signs: bool = False) -> list[Term]:
+    """Return the terms of a column on its own: the number, the sign, or indicators of all labels but the first."""
     if isinstance(column, Labels):
+        if signs and column.n_labels == 2:
+            return [Term(signs=(column.name,))]
         return [Term(labels=((column.name, at),)) for at in range(1, column.n_labels)]
     return [Term(powers=((column.name, 1),))]
 
 
-def _read(expression: str, known: Mapping[str, Column]) -> list[Term]:
+def _read(expression: str, known: Mapping[str, Column], *, signs: bool = False) -> list[Term]:
     """Read ``"age ** 2"`` or ``"age * smoker"`` as the terms that it adds to those of its columns."""
     hint = 'for example "age ** 2" or "age * smoker", of columns that are features themselves'
     if not isinstance(expression, str):
@@ -191,7 +210,7 @@ def _read(expression: str, known: Mapping[str, Column]) -> list[Term]:
             )
     if parts[0] == parts[1] and isinstance(known[parts[0]], Labels):
         raise UsageError(f"the term {expression!r:.60} squares labels, which changes nothing.", hint=hint)
-    left, right = (_main(known[part]) for part in parts)
+    left, right = (_main(known[part], signs=signs) for part in parts)
     products = (one.times(other) for one in left for other in right)
     return [product for product in products if product is not None]
 

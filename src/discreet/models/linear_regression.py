@@ -51,6 +51,8 @@ class LinearRegression(Regression):
         :class:`~discreet.mechanisms.langevin.Langevin` needs it, for the likelihood.
     square_width
         How wide the noise of sums of squares is beside that of other products; chosen for the noise if it is left out.
+    signs
+        Whether features of two labels are released as -1 and 1, which tells twice as much; as ``square_width``.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class LinearRegression(Regression):
         radius: Number = 2,
         residual_sd: Number | None = None,
         square_width: Number | None = None,
+        signs: bool = False,
     ) -> None:
         super().__init__(
             target,
@@ -88,6 +91,7 @@ class LinearRegression(Regression):
             ridge=ridge,
             radius=radius,
             square_width=square_width,
+            signs=signs,
         )
         sd = None if residual_sd is None else read_size(residual_sd, "residual_sd")
         low, high = bounds_of(self.target)
@@ -157,7 +161,9 @@ class LinearRegression(Regression):
                     f"{name!r:.60} is no column of this regression.",
                     hint=f"there are {', '.join(by_name):.200}",
                 )
-        found = LinearRegression(by_name[aim], [by_name[name] for name in mine], terms=written)
+        found = LinearRegression(
+            by_name[aim], [by_name[name] for name in mine], terms=written, signs=self.signs
+        )
         for term, name in zip(found.design.terms, found.design.names, strict=True):
             if term not in self.design.terms:
                 raise UsageError(

@@ -87,6 +87,7 @@ class LogisticRegression(StepRegression):
         ridge: Number = Fraction(1, 1000),
         radius: Number = 5,
         square_width: Number | None = None,
+        signs: bool = False,
         start: Sequence[Number] | None = None,
     ) -> None:
         super().__init__(
@@ -97,6 +98,7 @@ class LogisticRegression(StepRegression):
             ridge=ridge,
             radius=radius,
             square_width=square_width,
+            signs=signs,
         )
         object.__setattr__(self, "start", None if start is None else self._read_start(start))
 

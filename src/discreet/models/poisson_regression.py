@@ -92,12 +92,13 @@ class PoissonRegression(StepRegression):
         bounds: Mapping[str, Any] | None = None,
         terms: Sequence[str] = (),
         square_width: Number | None = None,
+        signs: bool = False,
         start: Sequence[Number] | None = None,
         dispersion: Number | None = None,
         mean: Number | None = None,
         limit: Number | None = None,
     ) -> None:
-        super().__init__(target, features, bounds=bounds, terms=terms, square_width=square_width)
+        super().__init__(target, features, bounds=bounds, terms=terms, square_width=square_width, signs=signs)
         known = {"dispersion": dispersion, "mean": mean}
         for name, value in known.items():
             if (value is None) != (start is None):

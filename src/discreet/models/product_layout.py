@@ -51,7 +51,10 @@ def product_layout(design: Design, square_width: Fraction, domain: Domain, neigh
     """Return the released vector of a design, and its joint sensitivity."""
     counted = counts_usable(domain, neighbors)
     linear = Fraction(LINEAR_WIDTH)
-    widths = [square_width if one.is_square else linear if one.is_number else UNIT for one in design.products]
+    widths = [
+        square_width if one.is_square else linear if one.is_number or one.is_sign else UNIT
+        for one in design.products
+    ]
     # a float below the width makes the sensitivity larger, never smaller
     lower = float_down(square_width)
 
@@ -68,7 +71,11 @@ def product_layout(design: Design, square_width: Fraction, domain: Domain, neigh
     error = 2 * STEP * (1 + STEP)
     numbers = [column for column in design.columns if isinstance(column, Numeric)]
     return Layout(
-        names=(*(one.name(design.by_name) for one in design.products), *([_USABLE] if counted else [])),
+        # a sum of signs is no count
+        names=(
+            *(one.name(design.by_name) + " ±" * bool(one.signs) for one in design.products),
+            *([_USABLE] if counted else []),
+        ),
         rows=(),
         grid=(*(FINE for _ in widths), *([UNIT] if counted else [])),
         width=(*widths, *([USABLE_WIDTH] if counted else [])),
@@ -96,7 +103,7 @@ def coordinate_ranges(
     """Return what one record can add to each coordinate, and 0."""
     room = STEP
     ranges = [
-        (-UNIT - room if any(power % 2 for _, power in one.powers) else -room, UNIT + room)
+        (-UNIT - room if one.signs or any(power % 2 for _, power in one.powers) else -room, UNIT + room)
         for one in design.products
     ]
     return [*ranges, *([(Fraction(0), UNIT)] if counts_usable(domain, neighbors) else [])]

@@ -25,12 +25,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, permutations, product
+from math import prod
 
 import numpy as np
 
 from discreet.domain.columns import Labels
 from discreet.domain.declarations import Neighbors
-from discreet.models.design import Design, Term
+from discreet.models.design import ONE, Design, Term
 from discreet.models.product_sensitivity import between, from_nothing
 
 # so many columns must all be numbers: of labels too few proposals would be kept
@@ -177,7 +178,8 @@ def _coded(design: Design) -> np.ndarray:
         out[places[term], i] = slope[i]
     for at, (i, j) in enumerate(pairs):
         both = design.terms[i].times(design.terms[j])
-        if both is None or (i == j and slope[i] == 2):
+        # the square of two labels is constant
+        if both is None or both == ONE or (i == j and slope[i] == 2):
             continue
         out[places[both], p + at] += slope[i] * slope[j]
         out[places[design.terms[i]], p + at] += slope[i] * shift[j]
@@ -191,13 +193,16 @@ def _reach(design: Design, row: Form, neighbors: Neighbors) -> Fraction:
     low = high = Fraction(0)
     names = [term.numbers[0] for term in design.terms if term.numbers]
     labelled = [term.labels[0] for term in design.terms if term.labels]
-    for shown in product((False, True), repeat=len(labelled)):
-        there = {label for label, is_there in zip(labelled, shown, strict=True) if is_there}
+    signed = [term.signs[0] for term in design.terms if term.signs]
+    for shown in product((False, True), repeat=len(labelled) + len(signed)):
+        there = {label for label, is_there in zip(labelled, shown, strict=False) if is_there}
+        signs = dict(zip(signed, shown[len(labelled) :], strict=True))
         constant, slope = 0, [0] * len(names)
         curve = [[0] * len(names) for _ in names]
         for value, term in zip(row, design.products, strict=True):
             if not set(term.labels) <= there:
                 continue
+            value = value * prod(1 if signs[column] else -1 for column in term.signs)
             at = [names.index(column) for column, power in term.powers for _ in range(power)]
             if not at:
                 constant += value

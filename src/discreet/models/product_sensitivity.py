@@ -10,7 +10,8 @@ with equality at z = (1, ..., 1), z' = s: the joint sensitivity is the maximum o
 **Labels.** Of two records with given labels a product is there in both, in one, or in none. In both it is as above. If
 A of equal monomials are in the first record alone and B in the second alone, then by convexity
 A |x|^q + B |y|^q <= max(A, B) + min(A, B) |xy|^q. Which labels two records have is enumerated: the first label of a
-column adds nothing, so of two labels they are (1, 1), (1, 0) or (0, 1), and of more they are alike or differ.
+column adds nothing, so of two labels they are (1, 1), (1, 0) or (0, 1), and of more they are alike or differ. A sign is
+a number that is -1 or 1: whether two records have the same one, s = 1 or -1, is enumerated too.
 
 **The maximum.** Columns that enter no interaction are interchangeable: with k of them only S = sum s_j, Q = sum s_j^2,
 T = sum |s_j| and R = sum s_j^4 matter. With square weights v = 1 / w_square^q of at least 1/2:
@@ -31,6 +32,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
+from math import prod
 
 import numpy as np
 
@@ -47,6 +49,8 @@ _ROOM, _MOST_BOXES = 2e-3, 300_000
 _INTERVALS = 512
 # pairs of labels that are enumerated
 _MOST_PATTERNS = 20_000
+# powers of interacting columns, and a sign
+_Monomial = tuple[tuple[tuple[str, int], ...], int]
 # what float64 may be wrong by, a thousand times over
 _SAFE = 1 + 1e-10
 
@@ -61,13 +65,20 @@ def between(design: Design, square_width: float, q: int) -> float:
             f"at most {MOST_INTERACTING} columns of numbers may be in products and squares, got {len(inside)}."
         )
     alike = [name for name in numbers if name not in inside]
-    found = (_Pattern.of(design, codes, alike, _weights(square_width, q)) for codes in _patterns(design, q))
+    found = (
+        _Pattern.of(design, codes, signs, alike, _weights(square_width, q))
+        for codes in _patterns(design, q)
+        for signs in _sign_patterns(design)
+    )
     return _SAFE * max(one.supremum(inside, q) for one in found)
 
 
 @lru_cache(maxsize=256)
 def from_nothing(design: Design, square_width: float, q: int) -> float:
-    """Return the largest sum of |product / width|^q of one record: every number at a bound, no label the first."""
+    """Return the largest sum of |product / width|^q of one record: every number at a bound, no label the first.
+
+    A product with a sign is as large whichever label it is.
+    """
     shown = {c.name: 1 for c in design.columns if isinstance(c, Labels)}
     weights = _weights(square_width, q)
     return _SAFE * sum(
@@ -77,15 +88,34 @@ def from_nothing(design: Design, square_width: float, q: int) -> float:
 
 def _weights(square_width: float, q: int) -> Callable[[Term], float]:
     """Return how much the change of a product counts, to the power q."""
-    return lambda one: (square_width if one.is_square else LINEAR_WIDTH if one.is_number else 1.0) ** -q
+    return lambda one: (
+        (square_width if one.is_square else LINEAR_WIDTH if one.is_number or one.is_sign else 1.0) ** -q
+    )
+
+
+def _sign_patterns(design: Design) -> Iterator[dict[str, int]]:
+    """Yield the products of two records' signs, by column, up to what changes nothing."""
+    entangled = {c for t in design.terms if t.n_factors > 1 for c in t.signs}
+    groups: dict[str, list[str]] = {}
+    for term in design.terms:
+        if term.is_sign:
+            (name,) = term.signs
+            groups.setdefault(name if name in entangled else "", []).append(name)
+    choices = [list(combinations_with_replacement((1, -1), len(names))) for names in groups.values()]
+    if np.prod([float(len(one)) for one in choices]) > _MOST_PATTERNS:
+        raise UsageError("so many columns of labels cannot be released together.", hint="leave some out")
+    names = [name for each in groups.values() for name in each]
+    for chosen in product(*choices):
+        yield dict(zip(names, (sign for each in chosen for sign in each), strict=True))
 
 
 def _patterns(design: Design, q: int) -> Iterator[dict[str, tuple[int, int]]]:
     """Yield which labels two records may have, up to what changes nothing."""
-    entangled = {c for t in design.terms if len(t.labels) + len(t.powers) > 1 for c, _ in t.labels}
+    entangled = {c for t in design.terms if t.n_factors > 1 for c, _ in t.labels}
+    signs = {c for t in design.terms for c in t.signs}
     groups: dict[tuple[str, bool], list[str]] = {}
     for column in design.columns:
-        if isinstance(column, Labels):
+        if isinstance(column, Labels) and column.name not in signs:
             own = column.name if column.name in entangled else ""
             groups.setdefault((own, column.n_labels > 2), []).append(column.name)
     choices = [
@@ -111,11 +141,11 @@ class _Pattern:
     """Products by monomial, given the labels of two records: how many both have, the first alone, the second alone.
 
     ``own`` are of interacting columns alone, ``crossed`` are those with one of ``k`` others, for each of them;
-    ``weight`` is that of squares.
+    ``weight`` is that of squares. A monomial goes with the product of both records' signs.
     """
 
-    own: Mapping[tuple[tuple[str, int], ...], np.ndarray]
-    crossed: Mapping[tuple[tuple[str, int], ...], np.ndarray]
+    own: Mapping[_Monomial, np.ndarray]
+    crossed: Mapping[_Monomial, np.ndarray]
     k: int
     weight: float
 
@@ -124,23 +154,24 @@ class _Pattern:
         cls,
         design: Design,
         codes: Mapping[str, tuple[int, int]],
+        signs: Mapping[str, int],
         alike: list[str],
         weights: Callable[[Term], float],
     ) -> _Pattern:
-        own: dict[tuple[tuple[str, int], ...], np.ndarray] = {}
-        crossed: dict[tuple[tuple[str, int], ...], np.ndarray] = {}
+        own: dict[_Monomial, np.ndarray] = {}
+        crossed: dict[_Monomial, np.ndarray] = {}
         for one in design.products:
             there = [all(codes[column][who] == at for column, at in one.labels) for who in (0, 1)]
             if not any(there):
                 continue
             added = np.array([all(there), there[0] and not there[1], there[1] and not there[0]], dtype=float)
             added = added * weights(one)
-            others = [name for name in one.numbers if name in alike]
+            others, sign = [name for name in one.numbers if name in alike], prod(signs[c] for c in one.signs)
             if not others:
-                own[one.powers] = own.get(one.powers, 0) + added
+                own[one.powers, sign] = own.get((one.powers, sign), 0) + added
             elif others == [alike[0]] and dict(one.powers)[alike[0]] == 1:
                 rest = tuple(pair for pair in one.powers if pair[0] != alike[0])
-                crossed[rest] = crossed.get(rest, 0) + added
+                crossed[rest, sign] = crossed.get((rest, sign), 0) + added
         square = weights(Term(powers=((alike[0], 2),))) if alike else 1.0
         return cls(own, crossed, len(alike), square)
 
@@ -151,7 +182,7 @@ class _Pattern:
         # the derivative of |1 - m|^q, or of |m|^q, is at most q 2^(q-1) times the degree
         steep = np.zeros(len(inside))
         for table, times in ((self.own, 1), (self.crossed, self.k)):
-            for powers, added in table.items():
+            for (powers, _), added in table.items():
                 for column, power in powers:
                     steep[inside.index(column)] += times * power * q * 2 ** (q - 1) * added.sum()
         return _searched(lambda s: self._at(s, inside, q), steep)
@@ -159,16 +190,16 @@ class _Pattern:
     def _at(self, s: np.ndarray, inside: tuple[str, ...], q: int) -> np.ndarray:
         """Return the largest sum of |change|^q over the other columns, for rows of s of the interacting ones."""
         total = np.zeros(len(s))
-        for powers, (both, first, second) in self.own.items():
-            m = _monomial(powers, s, inside)
+        for monomial, (both, first, second) in self.own.items():
+            m = _monomial(monomial, s, inside)
             total += both * (1 - m) ** q + max(first, second) + min(first, second) * np.abs(m) ** q
         if not self.k:
             return total
         k, v = self.k, self.weight
         c, b, e = np.zeros(len(s)), np.zeros(len(s)), np.zeros(len(s))
         constant = k * (k - 1) / 2 + k * v
-        for powers, (both, first, second) in self.crossed.items():
-            m = _monomial(powers, s, inside)
+        for monomial, (both, first, second) in self.crossed.items():
+            m = _monomial(monomial, s, inside)
             constant += k * (both + max(first, second))
             c += both * m
             b += min(first, second) * np.abs(m)
@@ -176,8 +207,9 @@ class _Pattern:
         return total + constant + (_linear(np.abs(c), b, k, v) if q == 1 else _quadratic(np.abs(c), e, k, v))
 
 
-def _monomial(powers: tuple[tuple[str, int], ...], s: np.ndarray, inside: tuple[str, ...]) -> np.ndarray:
-    value = np.ones(len(s))
+def _monomial(monomial: _Monomial, s: np.ndarray, inside: tuple[str, ...]) -> np.ndarray:
+    powers, sign = monomial
+    value = np.full(len(s), float(sign))
     for column, power in powers:
         value = value * s[:, inside.index(column)] ** power
     return value

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from discreet.arguments import fill
+from discreet.arguments import fill, flag
 from discreet.domain.columns import Column, Labels, Numeric, decode_columns, encode_columns
 from discreet.domain.declarations import Domain, Neighbors, Outside
 from discreet.errors import UsageError
@@ -54,6 +54,7 @@ class Regression(LossModel):
     radius: Fraction
     terms: tuple[str, ...] = ()
     square_width: Fraction | None = None
+    signs: bool = False
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class Regression(LossModel):
         ridge: Number = Fraction(1, 1000),
         radius: Number = 5,
         square_width: Number | None = None,
+        signs: bool = False,
     ) -> None:
         aim, declared, written = read_regression(self.name, target, features, bounds, terms)
         fill(
@@ -75,6 +77,7 @@ class Regression(LossModel):
             radius=read_size(radius, "radius"),
             terms=written,
             square_width=None if square_width is None else _width(square_width),
+            signs=flag(signs, "signs"),
         )
         # products and squares are read, or refused, now
         _ = self.design
@@ -137,26 +140,32 @@ class Regression(LossModel):
     # -- sums of products, for noise -------------------------------------------------------------------
 
     def suited(self, norm: Literal["l1", "l2"]) -> Self:
-        return (
-            self
-            if self.square_width is not None
-            else replace(self, square_width=suited_width(self.design, norm))
-        )
+        if self.square_width is not None:
+            return self
+        two = any(isinstance(column, Labels) and column.n_labels == 2 for column in self.features)
+        return replace(self, square_width=suited_width(self.design, norm), signs=self.signs or two)
+
+    @cached_property
+    def released_design(self) -> Design:
+        """The design whose sums are released: with ``signs``, features of two labels are -1 and 1 in it."""
+        if self.signs and self.summary == Regression.summary:
+            return Design.of(self.target, self.features, self.terms, signs=True)
+        return self.design
 
     def layout(self, domain: Domain, neighbors: Neighbors) -> Layout:
-        return product_layout(self.design, self.square_width or Fraction(1), domain, neighbors)
+        return product_layout(self.released_design, self.square_width or Fraction(1), domain, neighbors)
 
     @property
     def released_products(self) -> Design | None:
         """The design whose plain sums of products are released; None if it is something else that is."""
-        return self.design if self.summary == Regression.summary else None
+        return self.released_design if self.summary == Regression.summary else None
 
     def l1_reach(self, neighbors: Neighbors) -> Fraction:
         """Return how far neighbors are apart in L1, in widths, at most: the usable count apart."""
-        return l1_reach(self.design, float_down(self.square_width or Fraction(1)), neighbors)
+        return l1_reach(self.released_design, float_down(self.square_width or Fraction(1)), neighbors)
 
     def coordinate_ranges(self, domain: Domain, neighbors: Neighbors) -> Sequence[tuple[Fraction, Fraction]]:
-        return coordinate_ranges(self.design, domain, neighbors)
+        return coordinate_ranges(self.released_design, domain, neighbors)
 
     @property
     def takes_groups(self) -> bool:
@@ -186,6 +195,7 @@ class Regression(LossModel):
             **{name: text(getattr(self, name)) for name in self._gradients},
             **({"terms": list(self.terms)} if self.terms else {}),
             **({} if self.square_width is None else {"square_width": text(self.square_width)}),
+            **({"signs": True} if self.signs else {}),
         }
 
     @classmethod
@@ -193,13 +203,14 @@ class Regression(LossModel):
         terms = constants.get("terms", [])
         known = {"target", "features", *cls._gradients}
         more = [name for name in cls._optional if name in constants]
-        if set(constants) - {"terms"} != {*known, *more}:
+        if set(constants) - {"terms", "signs"} != {*known, *more} or constants.get("signs", True) is not True:
             raise ValueError(f"a regression has {', '.join(sorted(known))}")
         if "terms" in constants and not (
             terms and isinstance(terms, list) and all(isinstance(t, str) for t in terms)
         ):
             raise ValueError("the terms of a regression are a list of texts")
-        return cls(*cls._declared(constants), terms=terms, **cls._numbers(constants, *more))
+        signs = {"signs": True} if "signs" in constants else {}
+        return cls(*cls._declared(constants), terms=terms, **signs, **cls._numbers(constants, *more))
 
     #: Numbers that gradients need, and a file has.
     _gradients: ClassVar[tuple[str, ...]] = ("ridge", "radius")
@@ -257,29 +268,33 @@ class Regression(LossModel):
     def unit_matrix(self) -> np.ndarray:
         """Return how coefficients of the columns as they are follow from those of mapped terms; the intercept first.
 
-        Its rows are the intercept and the terms of the columns, its columns the mapped terms.
+        Its rows are the intercept and the terms of the columns, its columns the mapped terms that are released.
         """
         terms = self.design.terms[:-1]
         moved = np.zeros((len(terms) + 1, len(terms)))
         places = {ONE: 0, **{term: at for at, term in enumerate(terms, start=1)}}
-        for at, term in enumerate(terms):
+        for at, term in enumerate(self.released_design.terms[:-1]):
             for part, weight in self._expanded(term).items():
                 moved[places[part], at] += weight
         return moved
 
     def _expanded(self, term: Term) -> dict[Term, float]:
-        """Return a product of mapped numbers as a sum of products of the numbers: z = (x - shift) / half."""
-        found = {Term(labels=term.labels): 1.0}
+        """Return a product of mapped numbers and signs as a sum of products of the numbers and indicators.
+
+        A mapped number is z = (x - shift) / half, a sign 2 b - 1 with b the indicator of the second label.
+        """
+        factors = [(Term(labels=((name, 1),)), 0.5, 0.5) for name in term.signs]
         for name, power in term.powers:
-            shift, half = scale_of(self.design.by_name[name])
-            for _ in range(power):
-                longer: dict[Term, float] = {}
-                for part, weight in found.items():
-                    with_x = part.times(Term(powers=((name, 1),)))
-                    assert with_x is not None
-                    longer[with_x] = longer.get(with_x, 0.0) + weight / half
-                    longer[part] = longer.get(part, 0.0) - weight * shift / half
-                found = longer
+            factors += [(Term(powers=((name, 1),)), *scale_of(self.design.by_name[name]))] * power
+        found = {Term(labels=term.labels): 1.0}
+        for factor, shift, half in factors:
+            longer: dict[Term, float] = {}
+            for part, weight in found.items():
+                with_x = part.times(factor)
+                assert with_x is not None
+                longer[with_x] = longer.get(with_x, 0.0) + weight / half
+                longer[part] = longer.get(part, 0.0) - weight * shift / half
+            found = longer
         return found
 
     # -- predictions, for rows that need no protection -----------------------------------------------------

@@ -33,7 +33,7 @@ def sum_group_products(
     columns = (*inner.columns, *model.by)
     own, by_labels = len(inner.label_columns), np.array([column.n_labels for column in model.by])
     n_records = 0
-    totals = np.zeros((n_groups, len(inner.design.products) + 1), dtype=object)
+    totals = np.zeros((n_groups, len(inner.released_design.products) + 1), dtype=object)
     for batch in coded_batches(data, columns, model=inner.name, marked=model.max_groups is not None):
         n_records += batch.n_people
         group = _positions(batch.codes[:, own:], by_labels, n_groups)

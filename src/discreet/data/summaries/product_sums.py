@@ -39,10 +39,10 @@ class ProductSums:
     def __init__(self, model: Regression, layout: Layout) -> None:
         self._low, self._high, self._shift, self._slope = number_maps(model, layout)
         self._n_labels = np.array([column.n_labels for column in model.label_columns])
-        self._design = model.design
+        self._design = model.released_design
         self._label_at = {column.name: at for at, column in enumerate(model.label_columns)}
         self._number_at = {column.name: at for at, column in enumerate(model.numeric_columns)}
-        self._places = tuple(np.array(at) for at in zip(*model.design.pairs, strict=True))
+        self._places = tuple(np.array(at) for at in zip(*self._design.pairs, strict=True))
 
     def added(self, codes: np.ndarray, values: np.ndarray) -> list[int]:
         """Return the sums of all products over some records, and how many of them are usable as the last."""
@@ -76,6 +76,8 @@ class ProductSums:
                 value = np.floor(value + 0.5)
             for column, code in term.labels:
                 value = value * (codes[:, self._label_at[column]] == code)
+            for column in term.signs:
+                value = value * (2 * (codes[:, self._label_at[column]] == 1) - 1)
             block[:, at] = value
         return block
 
@@ -92,7 +94,7 @@ def sum_products(
     whatever it holds, or nothing.
     """
     sums = ProductSums(model, layout)
-    n_records, totals = 0, [0] * (len(model.design.products) + 1)
+    n_records, totals = 0, [0] * (len(model.released_design.products) + 1)
     for batch in coded_batches(data, model.columns, model=model.name):
         n_records += batch.n_records
         more = sums.added(batch.codes, batch.values)

@@ -40,7 +40,7 @@ def draw(question: Question) -> Answer:
 
 def draw_as(question: Question, model: LinearRegression) -> Answer:
     """Draw them of a regression whose products are among those of the release."""
-    readings = Readings.of(question.release, model.design)
+    readings = Readings.of(question.release, model.released_design)
     # noise that is drawn jointly is read of all sums together
     every = Readings.of(question.release) if question.release.mechanism.joint(question.release) else readings
     counts = usable_counts(question, question.size)

@@ -84,7 +84,8 @@ def independent_moments(
     second[:, rows, columns] = second[:, columns, rows] = sums / n[:, None]
     for j, k in np.argwhere(readings.tied):
         a, b = readings.other[j, k]
-        second[:, j, k] = 0.0 if a < 0 else mean[:, b - 1] if a == 0 else second[:, a - 1, b - 1]
+        repeated = mean[:, b - 1] if a == 0 else second[:, a - 1, b - 1]
+        second[:, j, k] = 0.0 if a < 0 else 1.0 if b == 0 else repeated
     root, possible = _roots(second - mean[:, :, None] * mean[:, None, :])
     if possible.sum() < _LEAST_EFFECTIVE * wide:
         return None
@@ -198,6 +199,9 @@ def possible_start(readings: Readings, n: float) -> np.ndarray:
     spectrum, vectors = np.linalg.eigh(np.nan_to_num(covariance))
     covariance = (vectors * np.clip(spectrum, floor, 0.6)) @ vectors.T
     shrink = np.minimum(1.0, np.sqrt(0.8 * (1 - mean**2) / np.diag(covariance)))
+    # of signs the mean says what the variance is
+    signs = readings.tied.diagonal() & (readings.other.sum(axis=2).diagonal() == 0)
+    shrink = np.where(signs, np.sqrt((1 - mean**2) / np.diag(covariance)), shrink)
     lower = np.linalg.cholesky(covariance * np.outer(shrink, shrink))
     return np.concatenate([mean, _packed(lower)])
 
@@ -271,7 +275,7 @@ def _precision(readings: Readings, n: float, at: np.ndarray) -> np.ndarray:
             parts.append(change[:, j, k, None] * (n / product_sds[j, k]))
             continue
         a, b = readings.other[j, k]
-        repeated = 0.0 if a < 0 else first[:, b - 1] if a == 0 else change[:, a - 1, b - 1]
+        repeated = 0.0 if b <= 0 else first[:, b - 1] if a == 0 else change[:, a - 1, b - 1]
         parts.append((change[:, j, k] - repeated)[:, None] / readings.tie(n))
     every = np.concatenate(parts, axis=1)
     prior = np.full(dim, MEAN_SD**-2)

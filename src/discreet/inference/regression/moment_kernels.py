@@ -96,15 +96,15 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, forms,
             value = W[j, k] + q[j] * q[k]
             if tied[j, k]:
                 a, b = other[j, k, 0], other[j, k, 1]
-                # the place it repeats: -1 none, (0, b) the mean of b - 1, otherwise another product
+                # what it repeats: -1 nothing, (0, 0) one, (0, b) the mean of b - 1, otherwise another product
                 if a == 0:
-                    value -= q[b - 1]
+                    value -= q[b - 1] if b > 0 else 1.0
                 elif a > 0:
                     value -= W[a - 1, b - 1] + q[a - 1] * q[b - 1]
                 r = -value / tie
                 lp -= 0.5 * r * r
                 gr = r / tie
-                if a == 0:
+                if a == 0 and b > 0:
                     g[b - 1] -= gr
                 elif a > 0:
                     half = 0.5 * gr

@@ -29,8 +29,8 @@ class Readings:
 
     ``means`` and ``mean_scales`` are the noisy sums of the terms and the scales of their noise, ``products`` and
     ``product_scales`` those of their products, p × p. Where ``tied`` a product repeats another place, ``other``: (0, b)
-    is the sum of term b - 1, (a, b) the product of terms a - 1 and b - 1, and (-1, -1) says that it is 0. ``names`` are
-    the terms'.
+    is the sum of term b - 1, (a, b) the product of terms a - 1 and b - 1, (0, 0) says that it is 1, as the square of a
+    sign is, and (-1, -1) that it is 0. ``names`` are the terms'.
     """
 
     means: np.ndarray
@@ -49,7 +49,9 @@ class Readings:
 
         A part of noise that is drawn jointly is given with the standard deviations that its sums have.
         """
-        design = release.model.require(Regression, "sums of products are read of a regression").design
+        design = release.model.require(
+            Regression, "sums of products are read of a regression"
+        ).released_design
         totals, noise = release.totals, release.noise
         values = np.array(totals.values, dtype=float) * totals.steps
         joint, is_whole = release.mechanism.joint(release), wanted is None or wanted == design
@@ -87,6 +89,8 @@ class Readings:
                 tied[j, k] = tied[k, j] = True
                 if at >= 0:
                     other[j, k] = other[k, j] = first[at]
+                elif j == k:
+                    other[j, j] = 0
         mine = design.index[0, 1:]
         return cls(
             values[mine], scales[mine], products, product_scales, tied, other, laplace, design.names, joint
@@ -178,7 +182,8 @@ class Readings:
         second = self.products / n
         for j, k in np.argwhere(self.tied):
             a, b = self.other[j, k]
-            second[j, k] = 0.0 if a < 0 else mean[b - 1] if a == 0 else self.products[a - 1, b - 1] / n
+            repeated = mean[b - 1] if a == 0 else self.products[a - 1, b - 1] / n
+            second[j, k] = 0.0 if a < 0 else 1.0 if b == 0 else repeated
         return mean, second - np.outer(mean, mean)
 
 

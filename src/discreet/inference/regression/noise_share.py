@@ -112,7 +112,7 @@ def columns_at_a_bound(release: Release, n: float) -> tuple[str, ...]:
     near = (1 - np.abs(readings.means / n) < np.maximum(_AT_A_BOUND, 2 * sds)) & (sds < _TELLS)
     found = [
         model.design.by_name[term.numbers[0]]
-        for term, is_near in zip(model.design.terms, near, strict=True)
+        for term, is_near in zip(model.released_design.terms, near, strict=True)
         if term.is_number and is_near
     ]
     return tuple(
