@@ -14,16 +14,16 @@ import numpy as np
 from scipy import stats
 
 import discreet as dc
-from discreet.curator.publish import privatize
+from discreet.curator.publish import choose_mechanism, privatize
 from discreet.inference.missing_prior import missing_prior
 from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD, draw_prior, expected_tail
 from discreet.models.layout import FINE
-from discreet.privacy import Noise
+from discreet.samplers.secure import RandomSource
 
-BUDGETS: dict[str, Any] = {
-    "epsilon = 0.3": lambda: dc.mechanisms.Laplace("0.3"),
-    "epsilon = 1": lambda: dc.mechanisms.Laplace(1),
-    "rho = 0.05": lambda: dc.mechanisms.Gaussian(rho="0.05"),
+BUDGETS: dict[str, dict[str, str | None]] = {
+    "epsilon = 0.3": {"epsilon": "0.3", "delta": None, "rho": None},
+    "epsilon = 1": {"epsilon": "1", "delta": None, "rho": None},
+    "rho = 0.05": {"epsilon": None, "delta": None, "rho": "0.05"},
 }
 
 
@@ -72,8 +72,12 @@ def run(cell: RankCell, trials: int, seed: int, *, draws: int = 1000) -> Ranks:
     rng = np.random.default_rng([seed, cell.d, cell.n, *cell.budget.encode(), *cell.neighbors.encode()])
     names = [f"x{i}" for i in range(cell.d)]
     bounds = dict.fromkeys(["y", *names], (-1, 1))
-    mechanism = BUDGETS[cell.budget]()
-    model = dc.models.LinearRegression("y", names, bounds=bounds).suited(mechanism.norm)
+    model = dc.models.LinearRegression("y", names, bounds=bounds)
+    budget = BUDGETS[cell.budget]
+    # what a release takes that names no mechanism
+    mechanism = choose_mechanism("gaussian" if budget["rho"] else model.noise(cell.neighbors), **budget)  # pyright: ignore
+    model = mechanism.suited(model)
+    source = RandomSource.seeded(rng)
     domain = model.read_domain(None, "clip", "count")
     shares, naive = [], []
     for _ in range(trials):
@@ -98,11 +102,8 @@ def run(cell: RankCell, trials: int, seed: int, *, draws: int = 1000) -> Ranks:
         sums = (design.T @ design)[tuple(np.array(model.design.pairs).T)]
         values = [*(round(float(total / float(FINE))) for total in sums), usable]
 
-        def draw_noise(noise: Noise) -> int:
-            return int(noise.sample(1, rng)[0])
-
         release = privatize(
-            draw_noise,
+            source.noise,
             values,
             cell.n,
             model,
@@ -110,6 +111,7 @@ def run(cell: RankCell, trials: int, seed: int, *, draws: int = 1000) -> Ranks:
             mechanism,
             columns=model.column_names,
             neighbors=cell.neighbors,  # pyright: ignore[reportArgumentType]
+            coin=source.coin,
         )
         for engine, kept in (("auto", shares), ("naive", naive)):
             posterior: Any = dc.infer(release, engine=engine, rng=rng, draws=draws, chains=2)  # pyright: ignore

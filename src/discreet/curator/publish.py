@@ -6,6 +6,7 @@ Declare, read, charge, draw: each step is one call, and its result is carried to
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -25,7 +26,7 @@ from discreet.models.grouped import private_column
 from discreet.names import check_name
 from discreet.privacy import Noise, PermuteAndFlip
 from discreet.rational import Number
-from discreet.samplers.secure import SECURE, secure_choose
+from discreet.samplers.secure import SECURE, secure_choose, secure_coin
 
 if TYPE_CHECKING:
     from discreet.curator.charge import Payer
@@ -355,6 +356,7 @@ def privatize(
     columns: tuple[str, ...],
     neighbors: Neighbors,
     unit: Unit | None = None,
+    coin: Callable[[Fraction], bool] = secure_coin,
 ) -> Release:
     """Release exact totals that are known already, in layout order and grid steps, for simulation."""
     layout, mechanism = model.layout(domain, neighbors), mechanism.within(model, domain, neighbors)
@@ -373,7 +375,7 @@ def privatize(
     public = n_records if neighbors == "replace" else None
     record = mechanism.plan(model, domain, public, layout)
     totals = Totals(model, domain, tuple(values), n_records, layout)
-    return draw(Reading(asked, columns, n_records, record, totals), RandomSource(noise=draw_noise))
+    return draw(Reading(asked, columns, n_records, record, totals), RandomSource(noise=draw_noise, coin=coin))
 
 
 def choose_mechanism(
