@@ -125,6 +125,10 @@ class Mechanism(metaclass=Constructed):
         ``data`` is :class:`Totals`, or the private side's ``Records``.
         """
 
+    def loss(self, record: Any, first: Totals, second: Totals) -> Fraction:
+        """Return what the noise has to hide between two tables with these totals, exactly: epsilon, or rho."""
+        raise TypeError(f"{type(self).__name__} adds no noise to totals")
+
     def draws(
         self, record: Any, data: Any, source: RandomSource, times: int, /
     ) -> Sequence[Statistics | Samples]:
@@ -170,6 +174,14 @@ class Totals:
     def family(self) -> Family:
         """The model, which is a family."""
         return self.model.require(Family, "a family of one column is needed")
+
+    def moved(self, other: Totals, scales: Sequence[Fraction]) -> list[Fraction]:
+        """Return how far each total is from another table's, in these scales of noise."""
+        grid = (self.layout or self.model.layout(self.domain, "replace")).grid
+        return [
+            abs(a - b) * step / scale
+            for a, b, step, scale in zip(self.values, other.values, grid, scales, strict=True)
+        ]
 
     def features(self) -> tuple[Fraction, ...]:
         """Return the exact sums of the mapped features: z, or z and z^2, or one count per label."""

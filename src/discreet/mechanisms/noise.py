@@ -142,6 +142,10 @@ class NoiseMechanism(Mechanism):
             for added in zip(*noise, strict=True)
         ]
 
+    def loss(self, record: NoiseRecord, first: Totals, second: Totals) -> Fraction:
+        moved = first.moved(second, record.scale)
+        return sum(moved, Fraction(0)) if self.norm == "l1" else sum((d * d for d in moved), Fraction(0)) / 2
+
     def coarser(self, before: NoiseRecord, layout: Layout) -> NoiseRecord | None:
         """Return the record of totals to which noise was added until it is this mechanism's; None if it is not more."""
         record = self.record(self.scales(layout), self.sensitivity(layout))

@@ -35,7 +35,7 @@ class ThinnedLaplace:
         # alike for all budgets
         return unit * _sds(tuple(s / unit for s in self.scales), forms.round(12).tobytes(), forms.shape)
 
-    def sample(self, size: int, rng: np.random.Generator, thin: int = 5) -> np.ndarray:
+    def sample(self, size: int, rng: np.random.Generator, thin: int = 20) -> np.ndarray:
         """Draw noise, size × coordinates, by a chain over the body of which every ``thin``-th sweep is taken."""
         return _walked(np.array(self.scales), np.array(self.forms), size, thin, rng)
 

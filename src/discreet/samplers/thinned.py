@@ -55,7 +55,7 @@ def thinned_noise(
             # as many tosses of exp(-1) as there are in any case, and then the rest of the exponent
             sure = max(floor(excess - _SLACK), 0)
             if all(_is_kept(Fraction(1), source) for _ in range(sure)) and _is_kept(
-                _excess(k, scales, forms, reaches) - sure, source
+                excess_of(k, scales, forms, reaches) - sure, source
             ):
                 found.append(tuple(int(value) for value in k))
                 if len(found) == times:
@@ -63,8 +63,8 @@ def thinned_noise(
     return found
 
 
-def _excess(
-    k: np.ndarray, scales: Sequence[Fraction], forms: np.ndarray, reaches: Sequence[Fraction]
+def excess_of(
+    k: Sequence[int] | np.ndarray, scales: Sequence[Fraction], forms: np.ndarray, reaches: Sequence[Fraction]
 ) -> Fraction:
     """Return M(k) - L(k), exactly."""
     whole = [int(value) for value in k]

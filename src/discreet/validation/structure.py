@@ -20,7 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
+from discreet.artifact.records.noise import NoiseRecord
+from discreet.curator.draw import draw
 from discreet.errors import DiscreetError
+from discreet.mechanisms.base import Totals
+from discreet.samplers.secure import SECURE
 from discreet.validation.audit_result import StructureCheck
 from discreet.validation.exact_changes import exact_changes
 from discreet.validation.learned_events import output_classes
@@ -231,17 +235,12 @@ def _noise(
         return
     readings = runs.batched(tables[0])
     reading = None if readings is None else next(iter(readings.values()))
-    distribution = getattr(getattr(reading, "record", None), "distribution", None)
-    layout = getattr(getattr(reading, "data", None), "layout", None)
-    if reading is None or distribution is None or layout is None:
+    if reading is None or not isinstance(reading.record, NoiseRecord) or not isinstance(reading.data, Totals):
         return
-    found = [1.0]
-    for at, (scale, grid, total) in enumerate(
-        zip(reading.record.scale, layout.grid, reading.data.values, strict=True)  # pyright: ignore
-    ):
-        drawn = outputs.first[:, at] - total
-        known = distribution(float(scale / grid)).sample(len(drawn), rng)
-        found.append(_same_distribution(drawn, known))
+    found, made = [1.0], draw(reading, SECURE)
+    known = reading.record.draws(made, len(outputs.first), rng)
+    for at, (noise, total) in enumerate(zip(known, reading.data.values, strict=True)):
+        found.append(_same_distribution(outputs.first[:, at] - total, noise))
     lowest = min(found) * (len(found) - 1)
     passed = lowest > FALSE_ALARM
     words = "distributed as the file says" if passed else "not distributed as the file says"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.artifact.possible_totals import check_totals
 from discreet.artifact.readers import EXACT, Field
@@ -80,6 +82,12 @@ class KNormRecord(NoiseRecord):
         found: list[Noise] = [ThinnedMarginal(joint, at, float(grid[at])) for at in range(len(joint.scales))]
         counts = zip(self.scale[len(found) :], grid[len(found) :], strict=True)
         return (*found, *(DiscreteLaplace(float(scale / step)) for scale, step in counts))
+
+    def draws(self, release: Release, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        sums = self.joint(release).sample(size, rng)
+        for at, one in enumerate(release.noise):
+            is_sum = isinstance(one, ThinnedMarginal)
+            yield np.rint(sums[:, at] / one.step) if is_sum else one.sample(size, rng)
 
     def check(self, release: Release) -> None:
         """Raise unless the statistics fit the model, and the norm and its scale keep the promise."""

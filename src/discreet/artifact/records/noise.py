@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from discreet.artifact.bounds_choice import check_choices
 from discreet.artifact.fit_check import check_counts
@@ -58,6 +60,10 @@ class NoiseRecord(Record):
         for (scale, grid), run in groupby(zip(self.scale, release.totals.grid, strict=True)):
             distributions += [self.distribution(float(scale / grid))] * len(list(run))
         return tuple(distributions)
+
+    def draws(self, release: Release, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Draw the noise of each total so many times, in grid steps, for simulation."""
+        return (one.sample(size, rng) for one in self.noise(release))
 
     @classmethod
     def fields(cls) -> Mapping[str, Field]:
