@@ -12,7 +12,9 @@ from scipy import stats
 
 import discreet as dc
 from discreet.data.summaries.sums import BlockSums
+from discreet.mechanisms import k_norm
 from discreet.mechanisms.noise import NoiseMechanism
+from discreet.models.product_norm import ProductNorm
 from discreet.models.shapes import Interval
 from discreet.validation.exact_changes import exact_changes
 from discreet.validation.neighboring_tables import Pair, TableSpace
@@ -281,6 +283,10 @@ EXACT = {
     "several": ({"a": dc.Bernoulli(), "b": dc.Mean()}, {"epsilon": 1, "bounds": {"b": (0, 1)}}),
     "a regression": (
         dc.models.LinearRegression("y", ["x"], bounds={"y": (0, 1), "x": (0, 1)}),
+        {"epsilon": 1, "mechanism": "laplace"},
+    ),
+    "k-norm noise": (
+        dc.models.LinearRegression("y", ["x"], bounds={"y": (0, 1), "x": (0, 1)}),
         {"epsilon": 1},
     ),
 }
@@ -303,6 +309,12 @@ def test_a_sensitivity_that_is_too_small_by_a_tenth_is_caught_exactly(
     right = NoiseMechanism.scales
     monkeypatch.setattr(
         NoiseMechanism, "scales", lambda self, layout: tuple(b * 9 / 10 for b in right(self, layout))
+    )
+    norm = k_norm.product_norm
+    monkeypatch.setattr(
+        k_norm,
+        "product_norm",
+        lambda *given: ProductNorm(norm(*given).forms, tuple(h * 9 / 10 for h in norm(*given).reaches)),
     )
     for model, settings in EXACT.values():
         runs = ReleaseRuns.of(model, settings)

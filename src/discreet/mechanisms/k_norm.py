@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from discreet.arguments import fill, refilled
 from discreet.artifact import Statistics
@@ -116,16 +118,9 @@ class KNorm(Mechanism):
     def draws(self, record: KNormRecord, data: Totals, source: RandomSource, times: int) -> list[Statistics]:
         from discreet.samplers.thinned import thinned_noise
 
-        layout = data.layout
-        design = data.model.require(Regression, _REFUSAL).released_design
-        if layout is None or self.neighbors is None:
-            raise TypeError("noise is added to totals that know their layout")
-        norm = product_norm(design, self.neighbors, record.forms)
-        size, step = len(design.products), layout.grid[0]
-        reaches = [reach * record.norm_scale / step for reach in norm.reaches]
-        noise = thinned_noise(
-            [scale / step for scale in record.scale[:size]], norm.forms, reaches, times, source
-        )
+        layout, density = self._density(record, data)
+        size = len(density.scales)
+        noise = thinned_noise(*density, times, source)
         counts: list[list[int]] = []
         for scale, grid in zip(record.scale[size:], layout.grid[size:], strict=True):
             counts.append(source.noises(DiscreteLaplace(float(scale / grid)), times))
@@ -140,3 +135,33 @@ class KNorm(Mechanism):
             )
             for added, *counted in zip(noise, *counts, strict=True)
         ]
+
+    def loss(self, record: KNormRecord, first: Totals, second: Totals) -> Fraction:
+        from discreet.samplers.thinned import excess_of
+
+        _, density = self._density(record, first)
+        pairs = zip(first.values, second.values, strict=True)
+        change = [a - b for a, b in pairs][: len(density.scales)]
+        return sum(first.moved(second, record.scale), excess_of(change, *density))
+
+    def _density(self, record: KNormRecord, data: Totals) -> tuple[Layout, _Density]:
+        """Return the layout of totals, and of what the density of the noise on their sums is made, in grid steps."""
+        layout = data.layout
+        design = data.model.require(Regression, _REFUSAL).released_design
+        if layout is None or self.neighbors is None:
+            raise TypeError("noise is added to totals that know their layout")
+        norm = product_norm(design, self.neighbors, record.forms)
+        step = layout.grid[0]
+        return layout, _Density(
+            [scale / step for scale in record.scale[: len(design.products)]],
+            norm.forms,
+            [reach * record.norm_scale / step for reach in norm.reaches],
+        )
+
+
+class _Density(NamedTuple):
+    """Scales of the L1 norm, linear forms, and how large each may be: minus the log density is the largest of all."""
+
+    scales: list[Fraction]
+    forms: np.ndarray
+    reaches: list[Fraction]
