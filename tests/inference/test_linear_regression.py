@@ -67,7 +67,7 @@ def test_the_gradient_and_the_prior(p: int, laplace: bool, rng: np.random.Genera
 
     def density(at: np.ndarray, n: float, tied: np.ndarray = r.tied) -> tuple[float, np.ndarray]:
         slope = np.zeros(len(q))
-        return log_density(at, slope, n, *given[:5], tied, r.other, 0.01, *work), slope
+        return log_density(at, slope, n, *given[:5], tied, r.other, 0.01, *r.thinned, *work), slope
 
     found = density(q, 100.0)[1]
     steps = np.eye(len(q)) * 1e-6
@@ -181,7 +181,11 @@ def test_independent_draws_agree_with_walks(
 
 @pytest.mark.parametrize(
     ("mechanism", "neighbors"),
-    [(dc.mechanisms.Laplace(3), "replace"), (dc.mechanisms.Gaussian(rho="0.3"), "add_remove")],
+    [
+        (dc.mechanisms.Laplace(3), "replace"),
+        (dc.mechanisms.Gaussian(rho="0.3"), "add_remove"),
+        (dc.mechanisms.KNorm(2), "replace"),
+    ],
 )
 def test_latent_records_agree_with_collapsed_moments(
     mechanism: Any, neighbors: Any, rng: np.random.Generator
