@@ -80,6 +80,7 @@ def main() -> None:
     write_sweeps(np.random.default_rng(33), first=170)
     write_hidden_columns(np.random.default_rng(35), first=190)
     write_bounded_draws(np.random.default_rng(36), first=200)
+    write_norms(np.random.default_rng(37), first=210)
 
 
 def write_means(rng: np.random.Generator, *, first: int) -> None:
@@ -430,6 +431,27 @@ def write_bounded_draws(rng: np.random.Generator, *, first: int) -> None:
     }  # fmt: skip
     for number, (name, (data, model, how, mechanism)) in enumerate(cases.items(), first):
         save(name, sample_with(RandomSource.seeded(rng), data, model, mechanism, **how), number)
+
+
+def write_norms(rng: np.random.Generator, *, first: int) -> None:
+    rows: dict[str, Any] = {"age": rng.uniform(18, 90, 300), "sex": rng.choice(["f", "m", ""], 300)}
+    rows["dose"] = rng.uniform(0, 1, 300)
+    rows["pressure"] = 100 + 0.4 * rows["age"] - 9 * rows["dose"] + rng.normal(0, 12, 300)
+    declared: dict[str, Any] = {"pressure": (60, 200), "age": (18, 100)}
+    two = dc.models.LinearRegression("pressure", ["age", "sex"], bounds={**declared, "sex": ["f", "m"]})
+    three = dc.models.LinearRegression("pressure", ["age", "dose"], bounds={**declared, "dose": (0, 1.5)})
+    one = dc.models.LinearRegression("pressure", ["age"], bounds=declared)
+    # indicators of labels instead of signs
+    smoker = dc.models.LogisticRegression({"sex": ["f", "m"]}, {"age": (18, 100)})
+    cases: dict[str, Any] = {
+        "linear-regression-k-norm": (two, {}),
+        "linear-regression-k-norm-none-missing": (three, {"missing": "none"}),
+        "linear-regression-k-norm-private-count": (one, {"neighbors": "add_remove"}),
+        "logistic-k-norm": (smoker, {}),
+    }
+    for number, (name, (model, how)) in enumerate(cases.items(), first):
+        made = sample_with(RandomSource.seeded(rng), rows, model, dc.mechanisms.KNorm("0.5"), **how)
+        save(name, made, number)
 
 
 def write_described(rng: np.random.Generator, *, first: int) -> None:

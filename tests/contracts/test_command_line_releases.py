@@ -71,7 +71,7 @@ def test_every_model_can_be_named_or_declared(name: str) -> None:
 
 
 def test_every_mechanism_has_a_name_on_the_command_line() -> None:
-    named = {taken.mechanism for taken in MECHANISMS.values()} | {"Laplace", "Gaussian"}
+    named = {taken.mechanism for taken in MECHANISMS.values()} | {"Laplace", "Gaussian", "KNorm"}
     kinds = {
         name
         for name in dc.mechanisms.__all__

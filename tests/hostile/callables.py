@@ -241,6 +241,7 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     # mechanisms
     "mechanisms.Laplace": lambda: {"epsilon": 1},
     "mechanisms.Gaussian": lambda: {"rho": 0.1},
+    "mechanisms.KNorm": lambda: {"epsilon": 1},
     "mechanisms.FinitePosterior": lambda: {"parameters": [0.2, 0.5], "weights": [0.4, 0.6], "epsilon": 1},
     "mechanisms.Langevin": lambda: {"epsilon": 1, "delta": 1e-6, "steps": 300, "rate": 0.1},
     "mechanisms.NoisySGD": lambda: {"rho": 0.4, "step_size": 0.5},

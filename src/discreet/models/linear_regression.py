@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from discreet.arguments import listed
+from discreet.arguments import listed, one_of
 from discreet.arguments import text as text_of
 from discreet.domain.columns import Column, Numeric
 from discreet.domain.declarations import Domain, Neighbors
@@ -114,7 +114,7 @@ class LinearRegression(Regression):
         return {**super().constants(), **known}
 
     def noise(self, neighbors: Neighbors) -> str:
-        return "k-norm" if takes_norm(self.design, neighbors) else "laplace"
+        return "k-norm" if takes_norm(self.design, one_of(neighbors, "neighbors", Neighbors)) else "laplace"
 
     @property
     def log_likelihood_scale(self) -> float:
