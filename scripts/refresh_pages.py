@@ -86,6 +86,8 @@ def main() -> None:
 
     os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
     os.environ.pop("COLUMNS", None)
+    # pages import the examples that they show
+    sys.path.insert(0, str(ROOT / "docs/examples"))
     for page in PAGES:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             for part in ("docs/examples", "src/discreet/datasets"):
