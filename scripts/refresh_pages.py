@@ -75,6 +75,9 @@ def _doctest(session: code.InteractiveConsole) -> Callable[[str], list[str]]:
                 re.sub(r"^\s*$", "<BLANKLINE>", printed.getvalue().rstrip("\n"), flags=re.MULTILINE) + "\n"
             )
             shown = part[statement.end() :]
+            if shown.startswith("Traceback"):
+                # errors are printed elsewhere, and pages leave out most of what they say
+                fresh = shown
             out.append(statement.group() + (fresh if shown.strip() else shown))
         return out
 
