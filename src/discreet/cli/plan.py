@@ -47,7 +47,10 @@ def plan(
             "Wanted full width of the interval: 0.04 is plus or minus 0.02. The budget is then solved for.",
         ),
     ] = None,
-    mechanism: Annotated[Literal["laplace", "gaussian"], Option(help="Which noise.")] = "laplace",
+    mechanism: Annotated[
+        Literal["laplace", "gaussian", "k-norm"] | None,
+        Option(help="Which noise.", show_default="what a release takes"),
+    ] = None,
     bounds: Bounds = None,
     bins: Bins = None,
     missing: Missing = "count",

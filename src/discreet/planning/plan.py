@@ -96,9 +96,9 @@ class Plan:
         assert self.again is not None
         other: Neighbors = "add_remove" if self.neighbors == "replace" else "replace"
         found = {"as planned": self, f"neighbors={other!r}": self.again(neighbors=other)}
-        if self.mechanism == "laplace":
+        if self.mechanism != "gaussian":
             found["gaussian noise, delta=1e-6"] = self.again(mechanism="gaussian", delta=_DELTA)
-        elif self.epsilon is not None:
+        if self.mechanism != "laplace" and self.epsilon is not None:
             found["laplace noise"] = self.again(mechanism="laplace", delta=None)
         if self.public and self.tables is not None and self.tables.domain.bounds is not None:
             pairs = [
@@ -177,7 +177,7 @@ def plan(
     delta: Number | None = None,
     rho: Number | None = None,
     width: Any = None,
-    mechanism: str = "laplace",
+    mechanism: str | None = None,
     bounds: Any = None,
     outside: Outside | None = None,
     missing: Missing | None = None,
@@ -266,6 +266,8 @@ def plan(
         each = {**own, "width": width}
         return divide_budget(model, epsilon, delta, rho, each, common, int(rng.integers(2**31)))
     model = instance(model, "model", Model, "a family such as dc.Mean()")
+    if mechanism is None:
+        mechanism = model.noise(neighbors) if groups is None and max_rows is None else "laplace"
     given = {"epsilon": epsilon, "rho": rho}
     named = [name for name, value in given.items() if value is not None]
     if (width is None) == (not named):
@@ -273,9 +275,9 @@ def plan(
             "give either a budget or a wanted width.",
             hint="epsilon=0.5, or width=0.04 for plus or minus 0.02",
         )
-    if mechanism not in ("laplace", "gaussian"):
+    if mechanism not in ("laplace", "gaussian", "k-norm"):
         choose_mechanism(mechanism, epsilon, delta, rho)
-        raise UsageError("a plan is for noise: mechanism='laplace' or 'gaussian'.")
+        raise UsageError("a plan is for noise: mechanism='laplace', 'gaussian' or 'k-norm'.")
     varied = named[0] if named else ("rho" if mechanism == "gaussian" and delta is None else "epsilon")
     budget = Budget(mechanism, varied, delta)
     if named:

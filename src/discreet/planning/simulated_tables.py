@@ -23,11 +23,13 @@ from discreet.families.record_sums import RecordSums
 from discreet.inference.analyst import infer
 from discreet.inference.posterior import Posterior
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.k_norm import KNorm
 from discreet.mechanisms.noise import Laplace
 from discreet.models.base import Model
 from discreet.models.grouped import read_groups
 from discreet.objects import as_array
 from discreet.planning.simulated_people import COLUMN, People
+from discreet.samplers.secure import RandomSource
 
 #: Larger tables are simulated with so many records and scaled: a width depends on the shape of a table, not its digits.
 _MOST_ROWS = 20_000
@@ -130,9 +132,13 @@ class Tables:
 
     def _posteriors(self, mechanism: Mechanism, table: int, engine: Any, draws: int) -> list[Posterior]:
         """Return the posterior of a table, or of each of its groups."""
+        # the same for every budget, but for its scale
+        source = RandomSource.seeded(np.random.default_rng(table))
         standard = iter(_standard(self.uniforms[table], mechanism))
         release = privatize(
-            lambda noise: round(noise.width * next(standard)),
+            source.noise
+            if mechanism.name == KNorm.name
+            else lambda noise: round(noise.width * next(standard)),
             self.totals[table],
             self.n,
             self.model,
@@ -141,6 +147,7 @@ class Tables:
             columns=self.columns,
             neighbors=self.neighbors,
             unit=self.unit,
+            coin=source.coin,
         )
         found = infer(release, prior=self.prior, engine=engine, draws=draws, rng=table)
         return list(found.values()) if isinstance(found, Mapping) else [found]
