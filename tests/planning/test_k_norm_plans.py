@@ -32,7 +32,7 @@ def test_a_plan_takes_the_noise_of_a_release(rng: np.random.Generator) -> None:
     assert {"laplace noise", "gaussian noise, delta=1e-6"} <= set(plan.compare())
 
 
-def test_groups_are_planned_with_laplace_noise() -> None:
+def test_which_regressions_take_it() -> None:
     model = dc.models.LinearRegression("y", ["x"], bounds={"x": (-1, 1), "y": (-1, 1)})
     assert model.noise("replace") == "k-norm"
     three = dc.models.LinearRegression({"y": (-1, 1)}, {f"x{i}": (-1, 1) for i in range(3)})
