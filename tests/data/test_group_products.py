@@ -20,7 +20,7 @@ from tests.data.test_neighbors import assert_bounded
 
 REGIONS = ["north", "south", "nobody"]
 GROUPS = {"region": REGIONS, "sex": ["f", "m"]}
-BOUNDS = {"bp": (60, 200), "age": (18, 100), "bmi": ("9.5", 50), "ward": ["a", "b", "c"]}
+BOUNDS = {"bp": (60, 200), "age": (18, 100), "bmi": (9.5, 50), "ward": ["a", "b", "c"]}
 COLUMNS = [*BOUNDS, "region", "sex"]
 
 
