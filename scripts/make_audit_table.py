@@ -51,6 +51,7 @@ def _cases() -> dict[str, Case]:
     bayes = models.NaiveBayes({"c": ["no", "yes"]}, {"f": ["a", "b"]})
     logistic = models.LogisticRegression({"y": ["no", "yes"]}, {"x": (-1, 1)}, radius=1)
     line = models.LinearRegression("y", ["x"], bounds={"y": (0, 1), "x": (0, 1)})
+    labels = models.LinearRegression("y", ["b"], bounds={"y": (0, 1), "b": ["no", "yes"]})
     ends = ({"y": ["no", "no"], "x": [0.0, -1.0]}, {"y": ["no", "yes"], "x": [0.0, -1.0]})
     missing = {"impute": {"y": "no", "x": 0}}
     low, high = {"x": [0.0] * 8}, {"x": [0.0] * 7 + [100.0]}
@@ -77,7 +78,14 @@ def _cases() -> dict[str, Case]:
             _model(dc.Mean(), 10_000, epsilon=1, column="x", by="g", groups=["a", "b"], **wide),
         ),
         "laplace-bayes": ("`Laplace`", "`NaiveBayes`", _model(bayes, 10_000, epsilon=1)),
-        "laplace-line": ("`Laplace`", "`LinearRegression`", _model(line, 10_000, epsilon=1)),
+        "laplace-line": (
+            "`Laplace`", "`LinearRegression`", _model(line, 10_000, epsilon=1, mechanism="laplace"),
+        ),
+        "k-norm-line": ("`KNorm`", "`LinearRegression`", _model(line, 20_000, epsilon=1)),
+        "k-norm-labels": (
+            "`KNorm`", "`LinearRegression` on labels, records added or removed",
+            _model(labels, 4000, epsilon=1, neighbors="add_remove"),
+        ),
         "laplace-several": (
             "`Laplace`", "`Bernoulli` and `Mean` together",
             _model({"a": dc.Bernoulli(), "b": dc.Mean()}, 10_000, epsilon=1, bounds={"b": (0, 1)}),
