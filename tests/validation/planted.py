@@ -33,7 +33,8 @@ GAUSSIAN_NOISE = _audit("dc.Mean(), bounds=(0, 100), rho=0.5, mechanism='gaussia
 PEOPLE, CAPPED = _audit(f"{_PEOPLE}, per_unit='mean', n=2"), _audit(f"{_PEOPLE}, max_rows=2, n=2")
 MEMBERS = _audit(f"{_PEOPLE}, per_unit='mean', by='g', groups=['a', 'b', 'c'], max_groups=2, n=2", runs=400)
 GROUPS = _audit(f"{_MEAN}, column='x', by='g', groups=['a', 'b']")
-LINE = _audit("dc.models.LinearRegression('y', ['x'], bounds={'y': (0, 1), 'x': (0, 1)}), epsilon=1")
+_LINE = "dc.models.LinearRegression('y', ['x'], bounds={'y': (0, 1), 'x': (0, 1)}), epsilon=1"
+LINE = _audit(_LINE)
 BAYES = _audit("dc.models.NaiveBayes({'c': ['no', 'yes']}, {'f': (0, 1)}), epsilon=1")
 SAMPLES = _audit("dc.mechanisms.RenyiPosterior('beta:6,12', order=2, epsilon=1), impute=0")
 
@@ -153,7 +154,7 @@ FAULTS = {
     "bound read wrongly: products": Fault(
         "data/summaries/product_sums.py",
         "        np.clip(z, -1.0, 1.0, out=z)\n",
-        "        z = (x - shift) * slope\n",
+        "        z = (x - self._shift) * self._slope\n",
         LINE,
     ),
     "sensitivity half as large: shape": Fault(
@@ -185,6 +186,18 @@ FAULTS = {
         "return sqrt_up(layout.l2_sensitivity**2 / (2 * rho))",
         "return sqrt_up(layout.l2_sensitivity**2 / (8 * rho))",
         GAUSSIAN,
+    ),
+    "sensitivity half as large: norm": Fault(
+        "models/product_norm.py",
+        'return high - low if neighbors == "replace" else max(high, -low)',
+        'return (high - low) / 2 if neighbors == "replace" else max(high, -low)',
+        LINE,
+    ),
+    "coin of another probability: thinned noise": Fault(
+        "samplers/thinned.py",
+        "while source.coin(exponent / tosses):",
+        "while source.coin(exponent / tosses / 3):",
+        _audit(_LINE, runs=10_000),
     ),
     "sensitivity half as large: groups": Fault("models/grouped.py", "l1 *= 2", "l1 *= 1", GROUPS),
 }
