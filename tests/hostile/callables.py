@@ -642,7 +642,7 @@ def methods(label: str, instance: Any) -> Iterator[Public]:
 #: arrays, layouts and records that they made themselves, many of them in inner loops.
 _PROTOCOL = """
     plausible simulate suited in_units predict_interval matrices program
-    accept accounted affine_map aims best holds mapped replaced_l2 get_feature_names_out bounds cells check
+    accept accounted affine_map aims best holds mapped replaced_l2 l1_reach get_feature_names_out bounds cells check
     check_bounds check_pair check_prior steps_between imputed_in_words weak_prior_in_words
     constants contains counts descent draw encode from_constants
     from_natural from_numbers from_options gradient_at grid layout log_base_measure log_density

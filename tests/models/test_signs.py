@@ -159,3 +159,24 @@ def test_the_gradient_where_a_mean_square_is_one(rng: np.random.Generator) -> No
     found = density(q)[1]
     numeric = [(density(q + h)[0] - density(q - h)[0]) / 2e-6 for h in np.eye(len(q)) * 1e-6]
     assert found == pytest.approx(np.array(numeric), rel=1e-4, abs=1e-3 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("mechanism", [dc.mechanisms.KNorm(1), dc.mechanisms.Gaussian(rho="0.05")])
+def test_the_number_of_usable_records_moves(mechanism: Any, rng: np.random.Generator) -> None:
+    """The mean square of a sign is 1 for any number of records; a move that scaled it would hardly be accepted."""
+    from discreet.inference.diagnostics import bulk_ess
+
+    rows = some_rows(rng, 3000)
+    release = sample_with(
+        RandomSource.seeded(rng),
+        {name: rows[name] for name in ("y", "x", "b")},
+        a_model("number and label"),
+        mechanism,
+        neighbors="add_remove",
+    )
+    posterior = dc.infer(release, rng=rng)
+    assert posterior.table is not None
+    usable = np.asarray(posterior.table.draws["usable"], dtype=float)
+    assert float(bulk_ess(usable.reshape(4, -1, 1))[0]) > 800
+    # nothing but the noise on the count, and a prior that is hardly one, say how many there are
+    assert usable.std() == pytest.approx(release.noise[-1].sd, rel=0.25)

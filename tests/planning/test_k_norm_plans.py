@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,8 +16,8 @@ def test_a_plan_takes_the_noise_of_a_release(rng: np.random.Generator) -> None:
     x = rng.normal(0, 0.4, 400).clip(-1, 1)
     rows = {"x": x, "y": (0.5 * x + rng.normal(0, 0.2, 400)).clip(-1, 1)}
     model = dc.models.LinearRegression("y", ["x"], bounds={"x": (-1, 1), "y": (-1, 1)})
-    asked = {"n": 2000, "public": rows, "parameter": "coefficients", "rng": 0}
-    plan = dc.plan(model, epsilon=1, **asked)
+    asked: Any = {"n": 2000, "public": rows, "parameter": "coefficients", "rng": 0}
+    plan: Any = dc.plan(model, epsilon=1, **asked)
     assert plan.mechanism == "k-norm"
     assert "k-norm noise" in str(plan)
     widths = []
@@ -27,7 +29,7 @@ def test_a_plan_takes_the_noise_of_a_release(rng: np.random.Generator) -> None:
         widths.append(np.subtract(*np.quantile(draws, [0.975, 0.025])))
     assert plan.width == pytest.approx(np.mean(widths), rel=0.1)
     # control: Laplace noise is another plan, and a wider one
-    other = dc.plan(model, epsilon=1, mechanism="laplace", **asked)
+    other: Any = dc.plan(model, epsilon=1, mechanism="laplace", **asked)
     assert other.width > 1.1 * plan.width
     assert {"laplace noise", "gaussian noise, delta=1e-6"} <= set(plan.compare())
 

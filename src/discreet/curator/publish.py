@@ -260,7 +260,8 @@ def release(
 
             declarations["label_budget"], budget = LabelBudget.divided(mechanism or "laplace", **budget)
         # groups, and several rows of a person, have Laplace noise
-        if mechanism is None and by is None and max_rows is None and isinstance(model, Model):
+        plain = by is None and max_rows is None and rho is None and delta is None
+        if mechanism is None and plain and isinstance(model, Model):
             mechanism = model.noise(neighbors)
         asked = {"": declare(data, model, choose_mechanism(mechanism, **budget), **declarations)}
     if explaining:

@@ -24,7 +24,7 @@ from discreet.rational import Number, float_up
 
 # the share of epsilon that pays for the usable count
 _COUNTING = Fraction(1, 24)
-_REFUSAL = "k-norm noise is for regressions with noise"
+_REFUSAL = "k-norm noise is for small regressions"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from discreet.artifact.records.noise import NoiseRecord
 from discreet.curator.draw import draw
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Totals
@@ -235,7 +234,7 @@ def _noise(
         return
     readings = runs.batched(tables[0])
     reading = None if readings is None else next(iter(readings.values()))
-    if reading is None or not isinstance(reading.record, NoiseRecord) or not isinstance(reading.data, Totals):
+    if reading is None or reading.record.held != "statistics" or not isinstance(reading.data, Totals):
         return
     found, made = [1.0], draw(reading, SECURE)
     known = reading.record.draws(made, len(outputs.first), rng)

@@ -8,10 +8,12 @@ other. :mod:`discreet.artifact.records.registry` lists them; nothing is ever imp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+
+import numpy as np
 
 from discreet.artifact.readers import EXACT, PAIR, TEXT, Field, encode_fields, read_fields, text_of
 from discreet.artifact.samples import Arithmetic, Samples, check_draws
@@ -69,6 +71,10 @@ class Record(ABC):
 
     def noise(self, release: Release) -> tuple[Noise, ...]:
         """Return the exact distribution of the noise on each integer value; raise if there is none."""
+        raise UsageError(self.no_noise)
+
+    def draws(self, release: Release, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Draw the noise of each total so many times, in grid steps, for simulation; raise if there is none."""
         raise UsageError(self.no_noise)
 
     def joint(self, release: Release) -> ThinnedLaplace | None:

@@ -62,7 +62,6 @@ class NoiseRecord(Record):
         return tuple(distributions)
 
     def draws(self, release: Release, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-        """Draw the noise of each total so many times, in grid steps, for simulation."""
         return (one.sample(size, rng) for one in self.noise(release))
 
     @classmethod

@@ -249,7 +249,12 @@ def _root(readings: Readings, n: float, at: np.ndarray, states: np.ndarray | Non
     if states is not None and len(states) > 20:
         weight = len(states) / (len(states) + 1.5 * dim)
         expected = weight * np.cov(states.T) + (1 - weight) * expected
-    return np.linalg.cholesky(expected + 1e-14 * np.eye(dim))
+    try:
+        return np.linalg.cholesky(expected + 1e-14 * np.eye(dim))
+    except np.linalg.LinAlgError:
+        # next to no noise: the inverse is no covariance to the last digit
+        spectrum, vectors = np.linalg.eigh(0.5 * (expected + expected.T))
+        return vectors * np.sqrt(np.maximum(spectrum, 1e-14))
 
 
 def _precision(readings: Readings, n: float, at: np.ndarray) -> np.ndarray:

@@ -11,7 +11,8 @@ that repeat another one, or are 0, are tied to it within ``tie``. The prior is t
 :mod:`~discreet.inference.regression.moment_prior`.
 
 The number of records, where it is not known, moves with the sums held fixed: n' is drawn from what is known of it,
-moments are scaled by n / n', and the move is accepted by the prior of the moments and the Jacobian (n / n')^D.
+moments are scaled by n / n', all D of them but mean squares of signs, which are 1, and the move is accepted by the
+prior of the moments and the Jacobian (n / n')^D.
 """
 
 from __future__ import annotations
@@ -186,8 +187,16 @@ def _jacobian(q, p):
 
 
 @njit(cache=True)
-def _rescaled(q, r, p, L, W, out):
-    """Put the state whose sums are those of q for r times fewer records into ``out``; tell whether it exists."""
+def _is_one(tied, other, j, k):
+    return j == k and tied[j, j] and other[j, j, 0] == 0 and other[j, j, 1] == 0
+
+
+@njit(cache=True)
+def _rescaled(q, r, p, L, W, tied, other, out):
+    """Put the state whose sums are those of q for r times fewer records into ``out``; tell whether it exists.
+
+    The mean square of a sign is 1 however many records there are.
+    """
     at = p
     for j in range(p):
         for k in range(j):
@@ -201,7 +210,8 @@ def _rescaled(q, r, p, L, W, out):
             s = 0.0
             for m in range(k + 1):
                 s += L[j, m] * L[k, m]
-            W[j, k] = r * s + (r - r * r) * q[j] * q[k]
+            kept = 1.0 if _is_one(tied, other, j, k) else r
+            W[j, k] = kept * s + (kept - r * r) * q[j] * q[k]
     at = p
     for j in range(p):
         for k in range(j + 1):
@@ -256,6 +266,11 @@ def walk(
     total = n_warm + n_draws
     states, records = np.zeros((total, dim)), np.zeros(total)
     accepted = 0.0
+    # moments that a move of the number of records scales
+    n_scaled = p + p * (p + 1) // 2
+    for j in range(p):
+        if _is_one(tied, other, j, j):
+            n_scaled -= 1
     center, average, log_smooth = log_step + 0.5, 0.0, log_step
     turned = root.T.copy()
     for it in range(total):
@@ -284,7 +299,7 @@ def walk(
                 lp = found
         if counts.size > 1:
             proposed = counts[rng.integers(0, counts.size)]
-            if proposed != n and _rescaled(q, n / proposed, p, L, W, moved):
+            if proposed != n and _rescaled(q, n / proposed, p, L, W, tied, other, moved):
                 found = log_density(
                     moved,
                     slope,
@@ -305,7 +320,7 @@ def walk(
                 )
                 if found > -np.inf:
                     ratio = found - _jacobian(moved, p) - lp + _jacobian(q, p)
-                    ratio += (p + p * (p + 1) // 2) * math.log(n / proposed)
+                    ratio += n_scaled * math.log(n / proposed)
                     if math.log(rng.random()) < ratio:
                         _copy(moved, slope, q, g)
                         lp, n = found, proposed
