@@ -387,7 +387,7 @@ MEAN: dict[str, Any] = {"bounds": (0, 1), "column": "x"}
 @pytest.mark.parametrize(
     ("model", "more", "words"),
     [
-        (dc.Mean(), MEAN, "for regressions with noise"),
+        (dc.Mean(), MEAN, "for small regressions"),
         (line_on("x", "x ** 2"), {}, "without products and squares"),
         (line_on("x", "u", "b"), {}, "one or two features"),
         (
@@ -395,7 +395,7 @@ MEAN: dict[str, Any] = {"bounds": (0, 1), "column": "x"}
             {"neighbors": "add_remove"},
             "under neighbors='replace' also for three numbers",
         ),
-        (line_on("x"), {"by": "b", "groups": {"b": ["no", "yes"]}}, "for regressions with noise"),
+        (line_on("x"), {"by": "b", "groups": {"b": ["no", "yes"]}}, "for small regressions"),
         (line_on("x"), {"unit": "id", "max_rows": 2}, "takes no max_rows"),
         (line_on("x"), {"fit_check": "0.1"}, "fit_check is for"),
         (line_on("x"), {"delta": "1e-6"}, "k-norm noise takes epsilon alone"),
