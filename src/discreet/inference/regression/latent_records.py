@@ -28,6 +28,30 @@ _AIM, _SINGLE = 0.3, 0.44
 
 
 @njit(cache=True)
+def _log_prior(q, slope, y, scale, yy, scales, other, places, work):
+    """Return the log prior of a state, up to a constant: its density without records, ties and linear forms."""
+    none, no_forms = np.zeros((y.size, y.size), dtype=np.bool_), np.zeros((0, 1))
+    return log_density(
+        q,
+        slope,
+        0.0,
+        y,
+        scale,
+        True,
+        yy,
+        scales,
+        none,
+        other,
+        1.0,
+        no_forms,
+        places,
+        work[0],
+        work[1],
+        work[2],
+    )
+
+
+@njit(cache=True)
 def _log_noise(sums, products, y, scale, laplace, yy, scales, forms, places):
     total = 0.0
     residuals = np.zeros(forms.shape[1])
@@ -146,26 +170,7 @@ def latent_walk(
     moved, new_e, new_z = np.zeros(p), np.zeros((most, p)), np.zeros((most, p))
     new_sums, new_products = np.zeros(p), np.zeros((p, p))
     noise = _log_noise(sums, products, y, scale, laplace, yy, scales, forms, places)
-    none = np.zeros((p, p), dtype=np.bool_)
-    no_forms = np.zeros((0, forms.shape[1]))
-    prior = log_density(
-        q,
-        slope,
-        0.0,
-        y,
-        scale,
-        laplace,
-        yy,
-        scales,
-        none,
-        other,
-        tie,
-        no_forms,
-        places,
-        work[0],
-        work[1],
-        work[2],
-    )
+    prior = _log_prior(q, slope, y, scale, yy, scales, other, places, work)
     turn, log_steps = 0.5, np.full((2, dim), math.log(0.1))
     draws, numbers = np.zeros((n_draws, dim)), np.zeros(n_draws)
     accepted = np.zeros(3)
@@ -219,24 +224,7 @@ def latent_walk(
             for a in range(dim):
                 before = q[a]
                 q[a] = before + math.exp(log_steps[held, a]) * rng.standard_normal()
-                new_prior = log_density(
-                    q,
-                    slope,
-                    0.0,
-                    y,
-                    scale,
-                    laplace,
-                    yy,
-                    scales,
-                    none,
-                    other,
-                    tie,
-                    no_forms,
-                    places,
-                    work[0],
-                    work[1],
-                    work[2],
-                )
+                new_prior = _log_prior(q, slope, y, scale, yy, scales, other, places, work)
                 chance, found, new_density = 0.0, noise, 0.0
                 if new_prior > -np.inf and held == 0:
                     for i in range(u):
