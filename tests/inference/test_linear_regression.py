@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -323,10 +324,33 @@ def test_no_budget_is_asked_for_where_none_would_help(
     assert sum(said in one for one in headlines) >= 8
 
 
-def test_too_few_usable_records_are_the_first_line(rng: np.random.Generator) -> None:
-    rows = rows_of(5000, rng) | {"x": np.full(5000, np.nan)}
-    release = dc.release(rows, model_of("x", "u"), mechanism="gaussian", rho=50)
-    assert "records are usable, hardly enough" in dc.infer(release, rng=1, draws=400).diagnostics.headline
+@pytest.mark.parametrize(
+    ("neighbors", "n", "usable", "said"),
+    [
+        ("replace", 5000, False, " of 5,000 values were usable: are the labels"),
+        ("add_remove", 5000, False, "no more records were counted|hardly enough"),
+        ("replace", 12, True, "hardly enough for 3 terms"),
+    ],
+)
+def test_too_few_usable_records_are_the_first_line(
+    rng: np.random.Generator, neighbors: Any, n: int, usable: bool, said: str
+) -> None:
+    rows = rows_of(n, rng) | ({} if usable else {"x": np.full(n, np.nan)})
+    release = dc.release(rows, model_of("x", "u"), mechanism="gaussian", rho=50, neighbors=neighbors)
+    found = dc.infer(release, rng=1, draws=400).diagnostics
+    assert re.search(said, found.headline)
+    assert found.warnings.count(found.headline) == 1
+
+
+def test_labels_that_no_row_has_are_asked_about_and_not_the_budget(rng: np.random.Generator) -> None:
+    rows = rows_of(200, rng) | {"s": rng.choice(["no", "yes"], 200)}
+    model = dc.models.LinearRegression(
+        "y", ["x", "s"], bounds={"y": (-50, 150), "x": (0, 10), "s": ["0", "1"]}
+    )
+    # so much noise that 200 records may as well be usable as none
+    releases = [sample_with(RandomSource.seeded(rng), rows, model, dc.mechanisms.KNorm(1)) for _ in range(6)]
+    said = [dc.infer(one, rng=1, draws=80).diagnostics.headline for one in releases]
+    assert sum("usable" in one and "labels" in one for one in said) >= 5
 
 
 def test_chains_that_mix_slowly_are_run_longer() -> None:

@@ -88,7 +88,7 @@ def test_with_hardly_any_noise_two_releases_are_greatest_likelihood(
     assert np.median(first.draws["mean"]) == pytest.approx(rows["visits"].mean(), rel=0.02)
     refined = model.refined(first)
     assert (model.released, refined.released) == ("products", "step")
-    second = dc.infer(dc.release(rows, refined, mechanism="gaussian", rho=1000), rng=1, draws=2000)
+    second = dc.infer(dc.release(rows, refined, mechanism="gaussian", rho=10_000), rng=1, draws=2000)
     found = drawn(second)
     assert (np.abs(found.mean(axis=0) - aim) < 0.3 * errors).all()
     # robust to a variance of up to 1.3 times, and a sandwich of 4,000 records

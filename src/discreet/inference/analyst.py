@@ -257,17 +257,19 @@ def diagnosed(
         # nothing if the number of missing values is known, or ignored
         said = usable.describe() if isinstance(usable, MissingPrior) and engine != "naive" else ""
     found = () if answer.more_warnings is None else answer.more_warnings()
+    warnings = (
+        *((answer.headline,) if answer.headline else ()),
+        *answer.warnings,
+        *found,
+        *warnings_about(question, answer, engine),
+        *misfit(release, fit),
+    )
     return Diagnostics(
         engine,
         answer.approximation,
         reason,
-        (
-            *((answer.headline,) if answer.headline else ()),
-            *answer.warnings,
-            *found,
-            *warnings_about(question, answer, engine),
-            *misfit(release, fit),
-        ),
+        # what is the headline may be a warning too
+        tuple(dict.fromkeys(warnings)),
         independent=answer.independent,
         missing=said,
         prior=release.model.weak_prior_in_words(release.domain) if is_weak else "",

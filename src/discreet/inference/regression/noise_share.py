@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.artifact import Release
+from discreet.inference.cautions import few_usable
 from discreet.inference.engine import Question
 from discreet.inference.regression.moment_readings import Readings
 from discreet.models.regression import Regression, bounds_of
@@ -23,6 +24,8 @@ from discreet.privacy import PureDP
 CLEAR = 2.0
 # an eigenvalue of features that hardly vary, on mapped bounds; what is asked for is enough for it
 _USUAL = 0.03
+# standard deviations of the noise below which a term's variance is no unit to measure it in
+_BELOW = 4.0
 # the part of a direction from which on a term is named
 _CONCERNED = 0.1
 # the variance of a term that hardly varies, on mapped bounds; records for each term that are few
@@ -40,8 +43,8 @@ def clearance(readings: Readings, n: float) -> tuple[float, float, np.ndarray]:
     """
     _, covariance = readings.at_face_value(n)
     mean_sds, product_sds = readings.sds
-    # how much a term varies is not known below noise
-    scale = np.sqrt(np.maximum(np.diag(covariance), np.maximum(np.diag(product_sds) / n, 1e-4)))
+    # how much a term varies is not known below noise: one that may be constant is to be the least direction
+    scale = np.sqrt(np.maximum(np.diag(covariance), np.maximum(_BELOW * np.diag(product_sds) / n, 1e-4)))
     spectrum, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
     v = vectors[:, 0] / scale
     mean = np.clip(readings.means / n, -1, 1)
@@ -54,7 +57,9 @@ def clearance(readings: Readings, n: float) -> tuple[float, float, np.ndarray]:
 
 def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -> str:
     """Return a sentence if noise dominates: which terms it hides, and the budget or records that would change it."""
-    n = float(np.median(counts))
+    n, few = float(np.median(counts)), few_usable(question.release)
+    if few:
+        return few[0]
     if n < _FEW * readings.size:
         return (
             f"about {n:.0f} records are usable, hardly enough for {readings.size} terms: if there should be more, "
@@ -64,6 +69,7 @@ def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -
     if least > CLEAR * sd:
         return ""
     mean_sds, product_sds = readings.sds
+    _, covariance = readings.at_face_value(n)
     concerned = np.flatnonzero(parts > _CONCERNED)
     names = _listed([readings.names[k] for k in concerned])
     times = CLEAR * sd / max(least, _USUAL)
@@ -78,24 +84,33 @@ def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -
         )
     capped = times > _MOST_TIMES
     times = min(max(times, 1.1), _MOST_TIMES)
-    promised = question.release.guarantees["statistics"]
-    if isinstance(promised, PureDP):
-        budget = f"epsilon = {_rounded(float(promised.epsilon) * times)}"
-    else:
-        rho = getattr(promised, "rho", None)
-        budget = (
-            f"rho = {_rounded(float(rho) * times**2)}" if rho is not None else f"{times:.2g} times less noise"
-        )
-    records = f"{_rounded(n * times)} records"
+    budget, records = _budget(question.release, times), f"{_rounded(n * times)} records"
     needed = (
-        f"more than {budget} and more than {records} are needed, unless one of them hardly varies within its bounds"
-        if capped
-        else f"at least about {budget}, or {records}, are needed"
+        f"more than {budget} and more than {records}" if capped else f"at least about {budget}, or {records},"
     )
+    # a term that may as well be constant
+    still = (np.diag(covariance) < CLEAR * np.diag(product_sds) / n)[concerned].any()
+    unless = ", unless one of them hardly varies within its bounds" * bool(capped or still)
     return (
         "noise dominates: the noisy moments are not clearly those of any table, and what is said of the slopes of "
-        f"{names} is mostly the prior's; {needed}"
+        f"{names} is mostly the prior's; {needed} are needed{unless}{_seem_usable(question.release, n)}"
     )
+
+
+def _budget(release: Release, times: float) -> str:
+    """Return the budget of ``times`` less noise."""
+    promised = release.guarantees["statistics"]
+    if isinstance(promised, PureDP):
+        return f"epsilon = {_rounded(float(promised.epsilon) * times)}"
+    rho = getattr(promised, "rho", None)
+    return f"rho = {_rounded(float(rho) * times**2)}" if rho is not None else f"{times:.2g} times less noise"
+
+
+def _seem_usable(release: Release, n: float) -> str:
+    """Return a question if n of the released records, fewer than half, seem usable."""
+    if release.records is None or n >= release.records / 2:
+        return ""
+    return f"; only about {n:.0f} of {release.records:,} records seem usable: are labels and columns right?"
 
 
 def _listed(names: Sequence[str]) -> str:
