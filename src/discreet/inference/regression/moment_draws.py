@@ -118,7 +118,7 @@ def moved_moments(
     from discreet.inference.regression.moment_kernels import walk
 
     p = readings.size
-    n = float(np.median(counts))
+    n, counts = float(np.median(counts)), np.sort(counts)
     q = possible_start(readings, n)
     dim, each = len(q), size // chains
     warm = [150, 250 + dim, 400 + 3 * dim]

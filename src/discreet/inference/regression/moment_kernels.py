@@ -10,9 +10,10 @@ density is then the larger of what Laplace noise has and of the largest of ``for
 that repeat another one, or are 0, are tied to it within ``tie``. The prior is that of
 :mod:`~discreet.inference.regression.moment_prior`.
 
-The number of records, where it is not known, moves with the sums held fixed: n' is drawn from what is known of it,
-moments are scaled by n / n', all D of them but mean squares of signs, which are 1, and the move is accepted by the
-prior of the moments and the Jacobian (n / n')^D.
+The number of records, where it is not known, moves too: n' is one of draws from what is known of it, moments are
+scaled by r = (n / n')^a, all D of them but mean squares of signs, which are 1, and the move is accepted by the density
+and the Jacobian r^D. With a = 1 sums stay as they are, and any n' will do where the noise says most; then come near
+ones with random a, because where the prior says most neither sums nor moments alone let n' be far.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ import numpy as np
 
 from discreet.compiled import njit
 from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, B
+
+# moves of the number of records for one of the moments, and the logarithm of how much nearer than far the nearest is
+_COUNT_MOVES, _NEAREST = 4, 6.0
 
 
 @njit(cache=True)
@@ -231,6 +235,14 @@ def _rescaled(q, r, p, L, W, tied, other, out):
 
 
 @njit(cache=True)
+def _near(now, size, rng):
+    """Return a place near another of ``size`` ones, which may be none of them; it is as likely as the way back."""
+    reach = size * math.exp(-_NEAREST * rng.random())
+    away = 1 + int(reach * rng.random())
+    return now + away if rng.random() < 0.5 else now - away
+
+
+@njit(cache=True)
 def walk(
     q,
     n,
@@ -255,11 +267,13 @@ def walk(
 ):
     """Run a chain: return the states and counts after each of ``n_warm`` + ``n_draws`` moves, and what was accepted.
 
-    ``root`` is a root of the covariance of the states, ``counts`` are draws of the number of records; the step is
-    adapted during the first ``n_warm`` moves if ``adapt``.
+    ``root`` is a root of the covariance of the states, ``counts`` are draws of the number of records, sorted, of which
+    the one nearest to ``n`` is the first; the step is adapted during the first ``n_warm`` moves if ``adapt``.
     """
     p, dim = y.size, q.size
     L, W, H = np.zeros((p, p)), np.zeros((p, p)), np.zeros((p, p))
+    now = np.argmin(np.abs(counts - n))
+    n = counts[now]
     q = q.copy()
     g, moved, slope = np.zeros(dim), np.zeros(dim), np.zeros(dim)
     lp = log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, forms, places, L, W, H)
@@ -297,33 +311,36 @@ def walk(
             if rng.random() < chance:
                 _copy(moved, slope, q, g)
                 lp = found
-        if counts.size > 1:
-            proposed = counts[rng.integers(0, counts.size)]
-            if proposed != n and _rescaled(q, n / proposed, p, L, W, tied, other, moved):
-                found = log_density(
-                    moved,
-                    slope,
-                    proposed,
-                    y,
-                    scale,
-                    laplace,
-                    yy,
-                    scales,
-                    tied,
-                    other,
-                    tie,
-                    forms,
-                    places,
-                    L,
-                    W,
-                    H,
-                )
-                if found > -np.inf:
-                    ratio = found - _jacobian(moved, p) - lp + _jacobian(q, p)
-                    ratio += n_scaled * math.log(n / proposed)
-                    if math.log(rng.random()) < ratio:
-                        _copy(moved, slope, q, g)
-                        lp, n = found, proposed
+        for move in range(_COUNT_MOVES if counts.size > 1 else 0):
+            place = rng.integers(0, counts.size) if move == 0 else _near(now, counts.size, rng)
+            if not 0 <= place < counts.size:
+                continue
+            r = (n / counts[place]) ** (1.0 if move == 0 else rng.random())
+            if not _rescaled(q, r, p, L, W, tied, other, moved):
+                continue
+            found = log_density(
+                moved,
+                slope,
+                counts[place],
+                y,
+                scale,
+                laplace,
+                yy,
+                scales,
+                tied,
+                other,
+                tie,
+                forms,
+                places,
+                L,
+                W,
+                H,
+            )
+            if found > -np.inf:
+                ratio = found - _jacobian(moved, p) - lp + _jacobian(q, p) + n_scaled * math.log(r)
+                if math.log(rng.random()) < ratio:
+                    _copy(moved, slope, q, g)
+                    lp, n, now = found, counts[place], place
         if warming:
             # dual averaging (Hoffman and Gelman 2014, section 3.2)
             m = it + 1.0
