@@ -1,13 +1,14 @@
 r"""Compiled moves over the latent records of a regression: the reference that the collapsed sampler is compared with.
 
-A record is z = mu + sqrt(t) L e with e standard normal and t gamma of mean 1 and variance c, the excess of the
-kurtosis' ratio: what :mod:`~discreet.inference.regression.moment_population` stands for. The chain holds every record,
-and its sums; its target is noise(y - sums) × N(e) × gamma(t) × prior. A sweep
+A record is z = mu + sqrt(t) L e with e standard normal, but the target's own e times sqrt(s), and t and s gamma of
+mean 1 and variances c, the excesses of the kurtosis' ratio: what
+:mod:`~discreet.inference.regression.moment_population` stands for. The chain holds every record, and its sums; its
+target is noise(y - sums) × N(e) × gamma(t) × gamma(s) × prior. A sweep
 
-1. moves e and t of each record in turn, so that their own distribution is kept, and accepts by the noise;
+1. moves e, t and s of each record in turn, so that their own distribution is kept, and accepts by the noise;
 2. adds or removes a record, where their number is not known;
-3. moves each entry of (mu, L) with the records held fixed, and again with all e and t held fixed;
-4. moves c given t.
+3. moves each entry of (mu, L) with the records held fixed, and again with all e, t and s held fixed;
+4. moves each c given t or s.
 
 References
 ----------
@@ -22,9 +23,13 @@ import numpy as np
 
 from discreet.compiled import njit
 from discreet.inference.regression.moment_kernels import log_density
-from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD
+from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD, expected_tail
 
 _AIM, _SINGLE = 0.3, 0.44
+# a scale is not so small that its logarithm is none
+_LEAST_SCALE = 1e-8
+
+_expected_tail = njit(cache=True)(expected_tail)
 
 
 @njit(cache=True)
@@ -97,7 +102,7 @@ def _copy_rows(n, rows, out):
 
 @njit(cache=True)
 def _record(q, e, t, z):
-    """Put the record of e and t into z."""
+    """Put the record of e and its two scales t into z."""
     p = e.size
     at = p
     for j in range(p):
@@ -105,9 +110,9 @@ def _record(q, e, t, z):
         for k in range(j):
             s += q[at] * e[k]
             at += 1
-        s += math.exp(q[at]) * e[j]
+        s += math.exp(q[at]) * e[j] * (math.sqrt(t[1]) if j == p - 1 else 1.0)
         at += 1
-        z[j] = q[j] + math.sqrt(t) * s
+        z[j] = q[j] + math.sqrt(t[0]) * s
 
 
 @njit(cache=True)
@@ -116,11 +121,11 @@ def _standardized(q, z, t, e):
     p = z.size
     at, total = p, 0.0
     for j in range(p):
-        s = (z[j] - q[j]) / math.sqrt(t)
+        s = (z[j] - q[j]) / math.sqrt(t[0])
         for k in range(j):
             s -= q[at] * e[k]
             at += 1
-        e[j] = s * math.exp(-q[at])
+        e[j] = s * math.exp(-q[at]) / (math.sqrt(t[1]) if j == p - 1 else 1.0)
         total -= q[at] + 0.5 * e[j] ** 2
         at += 1
     return total
@@ -130,6 +135,23 @@ def _standardized(q, z, t, e):
 def _log_gamma_density(t, c):
     """Return the log density of a gamma variable with mean 1 and variance c."""
     return (1 / c - 1) * math.log(t) - t / c - math.lgamma(1 / c) - math.log(c) / c
+
+
+@njit(cache=True)
+def _log_excess_prior(q, p, k, c):
+    """Return the log prior density of log c, of all records' scales (0) or of the target's own (1), for a state."""
+    middle = EXCESS
+    if k == 1:
+        own = math.exp(q[q.size - 1]) ** 2
+        for a in range(q.size - p, q.size - 1):
+            own += q[a] ** 2
+        middle = _expected_tail(q[p - 1], own)
+    return -0.5 * (math.log(c / middle) / EXCESS_SPREAD) ** 2
+
+
+@njit(cache=True)
+def _scale(c, rng):
+    return max(rng.gamma(1 / c, c), _LEAST_SCALE)
 
 
 @njit(cache=True)
@@ -161,8 +183,8 @@ def latent_walk(
     work = np.zeros((3, p, p))
     slope = np.zeros(dim)
     q = q.copy()
-    c = EXCESS
-    e, t, z = rng.standard_normal((most, p)), np.ones(most), np.zeros((most, p))
+    c = np.full(2, EXCESS)
+    e, t, z = rng.standard_normal((most, p)), np.ones((most, 2)), np.zeros((most, p))
     sums, products = np.zeros(p), np.zeros((p, p))
     for i in range(u):
         _record(q, e[i], t[i], z[i])
@@ -170,15 +192,16 @@ def latent_walk(
     moved, new_e, new_z = np.zeros(p), np.zeros((most, p)), np.zeros((most, p))
     new_sums, new_products = np.zeros(p), np.zeros((p, p))
     noise = _log_noise(sums, products, y, scale, laplace, yy, scales, forms, places)
-    prior = _log_prior(q, slope, y, scale, yy, scales, other, places, work)
-    turn, log_steps = 0.5, np.full((2, dim), math.log(0.1))
+    prior = _log_prior(q, slope, y, scale, yy, scales, other, places, work) + _log_excess_prior(q, p, 1, c[1])
+    turn, other_t, log_steps = 0.5, np.ones(2), np.full((2, dim), math.log(0.1))
     draws, numbers = np.zeros((n_draws, dim)), np.zeros(n_draws)
     accepted = np.zeros(3)
     for sweep in range(n_warm + n_draws * thin):
         rate = 0.0 if sweep >= n_warm else (sweep + 10.0) ** -0.6
         share = 0.0
         for i in range(u):
-            other_t = max(rng.gamma(1 / c, c), 1e-8) if rng.random() < 0.5 else t[i]
+            for k in range(2):
+                other_t[k] = _scale(c[k], rng) if rng.random() < 0.5 else t[i, k]
             for j in range(p):
                 moved[j] = math.sqrt(1 - turn * turn) * e[i, j] + turn * rng.standard_normal()
             _record(q, moved, other_t, new_z[i])
@@ -189,7 +212,8 @@ def latent_walk(
             chance = math.exp(min(0.0, found - noise))
             share += chance / u
             if rng.random() < chance:
-                t[i] = other_t
+                for k in range(2):
+                    t[i, k] = other_t[k]
                 for j in range(p):
                     e[i, j], z[i, j] = moved[j], new_z[i, j]
                 _copy(new_sums, new_products, sums, products)
@@ -201,7 +225,8 @@ def latent_walk(
             if least <= new_u <= most:
                 at = u if grow else rng.integers(0, u)
                 if grow:
-                    t[at] = max(rng.gamma(1 / c, c), 1e-8)
+                    for k in range(2):
+                        t[at, k] = _scale(c[k], rng)
                     for j in range(p):
                         e[at, j] = rng.standard_normal()
                     _record(q, e[at], t[at], z[at])
@@ -210,7 +235,8 @@ def latent_walk(
                 found = _log_noise(new_sums, new_products, y, scale, laplace, yy, scales, forms, places)
                 if math.log(rng.random()) < found - noise + chances[new_u - least] - chances[u - least]:
                     if not grow:
-                        t[at] = t[u - 1]
+                        for k in range(2):
+                            t[at, k] = t[u - 1, k]
                         for j in range(p):
                             e[at, j], z[at, j] = e[u - 1, j], z[u - 1, j]
                     _copy(new_sums, new_products, sums, products)
@@ -225,6 +251,7 @@ def latent_walk(
                 before = q[a]
                 q[a] = before + math.exp(log_steps[held, a]) * rng.standard_normal()
                 new_prior = _log_prior(q, slope, y, scale, yy, scales, other, places, work)
+                new_prior += _log_excess_prior(q, p, 1, c[1])
                 chance, found, new_density = 0.0, noise, 0.0
                 if new_prior > -np.inf and held == 0:
                     for i in range(u):
@@ -251,14 +278,16 @@ def latent_walk(
                     _copy_rows(u, new_z, z)
                     _copy(new_sums, new_products, sums, products)
                     noise = found
-        new_c = c * math.exp(0.5 * rng.standard_normal())
-        ratio = 0.5 * (math.log(c / EXCESS) / EXCESS_SPREAD) ** 2
-        ratio -= 0.5 * (math.log(new_c / EXCESS) / EXCESS_SPREAD) ** 2
-        for i in range(u):
-            ratio += _log_gamma_density(t[i], new_c) - _log_gamma_density(t[i], c)
-        if math.log(rng.random()) < ratio:
-            c = new_c
-            accepted[2] += 1
+        for k in range(2):
+            new_c = c[k] * math.exp(0.5 * rng.standard_normal())
+            gained = _log_excess_prior(q, p, k, new_c) - _log_excess_prior(q, p, k, c[k])
+            ratio = gained
+            for i in range(u):
+                ratio += _log_gamma_density(t[i, k], new_c) - _log_gamma_density(t[i, k], c[k])
+            if math.log(rng.random()) < ratio:
+                c[k] = new_c
+                prior += gained if k == 1 else 0.0
+                accepted[2] += 0.5
         if sweep >= n_warm and (sweep - n_warm) % thin == thin - 1:
             at = (sweep - n_warm) // thin
             numbers[at] = u
