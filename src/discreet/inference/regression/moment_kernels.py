@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from discreet.compiled import njit
-from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, B
+from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, A, B
 
 # moves of the number of records for one of the moments, and the logarithm of how much nearer than far the nearest is
 _COUNT_MOVES, _NEAREST = 4, 6.0
@@ -140,8 +140,7 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, forms,
             lp -= 0.5 * beyond * beyond
             g[j] -= 2 * beyond * q[j] / EDGE
             H[j, j] -= beyond / EDGE
-    a_r = min(1.0, 0.5 * d)
-    power = a_r - 0.5 * d
+    power = A - 0.5 * d
     for j in range(p):
         log_w = math.log(W[j, j])
         sd = 0.5 * log_w
