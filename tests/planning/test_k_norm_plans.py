@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.curator.publish import sample_with
+from discreet.errors import UsageError
 from discreet.samplers.secure import RandomSource
 
 
@@ -40,3 +41,18 @@ def test_which_regressions_take_it() -> None:
     three = dc.models.LinearRegression({"y": (-1, 1)}, {f"x{i}": (-1, 1) for i in range(3)})
     assert (three.noise("replace"), three.noise("add_remove")) == ("k-norm", "laplace")
     assert dc.models.LinearRegression({"y": (0, 1)}, {"ward": ["a", "b", "c"]}).noise("replace") == "laplace"
+
+
+def test_a_plan_of_several_slopes_says_how_to_ask_for_one(rng: np.random.Generator) -> None:
+    rows = {"x": rng.uniform(-1, 1, 200), "u": rng.uniform(-100, 100, 200), "y": rng.uniform(-1, 1, 200)}
+    bounds = {"y": (-1, 1), "x": (-1, 1), "u": (-100, 100)}
+    model = dc.models.LinearRegression("y", ["x", "u"], bounds=bounds)
+    asked: Any = {"n": 2000, "public": rows, "mechanism": "gaussian", "rho": 1}
+    every, one = (dc.plan(model, **asked, **how) for how in ({}, {"parameter": "coefficients[u]"}))
+    assert "on average of 2 numbers (of one alone: parameter='coefficients[x]')" in str(every)
+    assert "average" not in str(one)
+    # a slope per hundred is a hundredth of one per unit: the average is half of the larger one
+    assert one.width < every.width / 20  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(UsageError) as error:
+        dc.plan(model, **asked, parameter="u")
+    assert "coefficients[u]" in str(error.value.hint)

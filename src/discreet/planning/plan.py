@@ -66,6 +66,8 @@ class Plan:
     ceiling: float
     expects: str
     widths: tuple[float, float] | None = None
+    #: Numbers of the parameter, each in its own unit, that widths are averaged over; none if it is one.
+    averaged: tuple[str, ...] = ()
     #: Whether the table is expected to be as something public says, and not as experience does.
     public: bool = False
     wanted: float | None = None
@@ -125,11 +127,13 @@ class Plan:
         )
         varying = "; four of five such tables have a width between {:.4g} and {:.4g}"
         varying = "" if self.widths is None else varying.format(*self.widths)
+        averaged = ", on average of {} numbers (of one alone: parameter={!r:.60})"
+        averaged = averaged.format(len(self.averaged), self.averaged[0]) if self.averaged else ""
         who = "records" if self.unit is None else "people"
         what = f"{self.model}, {self.n:,} {who}" + (f" in {self.groups:,} groups" if self.groups else "")
         lines = [
             f"{what}: {spent} ({self.mechanism} noise, neighbors: {self.neighbors})",
-            f"{percent} interval of {self.parameter}: expected width {self.width:.4g}"
+            f"{percent} interval of {self.parameter}{averaged}: expected width {self.width:.4g}"
             f" (plus or minus {self.width / 2:.4g}), posterior sd {self.sd:.4g}",
             f"without noise it would be {self.floor:.4g}; with nothing but noise {self.ceiling:.4g}",
             f"expected of the table: {self.expects}" + varying,
@@ -316,6 +320,7 @@ def plan(
         model=model.name,
         n=n,
         parameter=tables.parameter,
+        averaged=tables.averaged,
         prob=prob,
         neighbors=neighbors,
         mechanism=mechanism,

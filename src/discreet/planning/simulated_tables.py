@@ -87,6 +87,8 @@ class Tables:
     #: Whether there are chains that are much faster than other engines; their errors average out over tables.
     chains: bool = False
     unit: Unit | None = None
+    #: Numbers of the parameter, each in its own unit, that widths are averaged over; none if it is one.
+    averaged: tuple[str, ...] = ()
     _known: dict[Any, Width] = field(default_factory=dict, repr=False, compare=False)
 
     def width(self, mechanism: Mechanism, most: int | None = None) -> Width:
@@ -124,11 +126,12 @@ class Tables:
     def naming(self, mechanism: Mechanism) -> Tables:
         """Return the tables with a parameter that the posterior has: by default what it has most numbers of."""
         one = self._posteriors(mechanism, 0, "auto", 100)[0]
-        if self.parameter and self.parameter not in (*one.draws, *one.scalars()):
-            raise _no_parameter(self.model, self.parameter, one.draws)
-        return replace(
-            self, parameter=self.parameter or max(one.draws, key=lambda name: one.draws[name].ndim)
-        )
+        alone = tuple(one.scalars())
+        if self.parameter and self.parameter not in (*one.draws, *alone):
+            raise _no_parameter(self.model, self.parameter, dict.fromkeys((*one.draws, *alone)))
+        name = self.parameter or max(one.draws, key=lambda name: one.draws[name].ndim)
+        mine = tuple(full for full in alone if full.startswith(f"{name}["))
+        return replace(self, parameter=name, averaged=mine if len(mine) > 1 else ())
 
     def _posteriors(self, mechanism: Mechanism, table: int, engine: Any, draws: int) -> list[Posterior]:
         """Return the posterior of a table, or of each of its groups."""
