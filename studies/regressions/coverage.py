@@ -15,6 +15,7 @@ from discreet.curator.publish import choose_mechanism, sample_with
 from discreet.mechanisms.base import Mechanism
 from discreet.samplers.secure import RandomSource
 
+from .drawn import drawn
 from .floor import floor
 from .populations import Table, held_out, least_squares, nearly_explained, tables
 
@@ -26,7 +27,10 @@ PARTS: dict[str, Callable[[], tuple[Table, ...]]] = {
     "chosen": tables,
     "held out": held_out,
     "nearly explained": nearly_explained,
+    "drawn": drawn,
 }
+#: Parts whose tables are read with their first features, as many as are asked for; the others with all they have.
+NAMED = ("chosen", "held out")
 # shares after the first resamples from which on a cell needs no more of them, also with ten features
 _CLEAR, _CLEAR_OF_MANY = 0.93, 0.91
 
@@ -80,7 +84,7 @@ def cells(ds: tuple[int, ...], ns: tuple[int, ...], part: str, *, close: bool = 
     return [
         Cell(table.name, d, n, budget, part, close)
         for table in PARTS[part]()
-        for d in (ds if part != "nearly explained" else (len(table.columns) - 1,))
+        for d in (ds if part in NAMED else (len(table.columns) - 1,))
         if table.first(d) is not None
         for n in ns
         for budget in BUDGETS
