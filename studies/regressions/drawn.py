@@ -51,7 +51,7 @@ def _drawn(name: str, d: int, rng: np.random.Generator) -> Table | None:
 
 
 def _declared(x: np.ndarray) -> tuple[float, float] | list[str]:
-    """Return two labels, or the ends of a column moved outwards to multiples of a power of ten, as people write them."""
+    """Return two labels, or the ends of a column moved outwards to multiples of a power of ten, as people do."""
     if set(np.unique(x)) <= {0.0, 1.0}:
         return BINARY
     low, high = float(x.min()), float(x.max())
