@@ -37,6 +37,7 @@ COMPILED = {
     "v1-linear-regression-private-count.json",
     "v1-linear-regression.json",
     "v1-logistic-k-norm.json",
+    "v1-logistic-products.json",
     "v1-logistic-step.json",
     "v1-multivariate-normal-bought-bounds.json",
     "v1-multivariate-normal.json",
