@@ -48,7 +48,8 @@ def test_a_plan_of_several_slopes_says_how_to_ask_for_one(rng: np.random.Generat
     bounds = {"y": (-1, 1), "x": (-1, 1), "u": (-100, 100)}
     model = dc.models.LinearRegression("y", ["x", "u"], bounds=bounds)
     asked: Any = {"n": 2000, "public": rows, "mechanism": "gaussian", "rho": 1}
-    every, one = (dc.plan(model, **asked, **how) for how in ({}, {"parameter": "coefficients[u]"}))
+    both: tuple[dict[str, Any], ...] = ({}, {"parameter": "coefficients[u]"})
+    every, one = (dc.plan(model, **asked, **how) for how in both)
     assert "on average of 2 numbers (of one alone: parameter='coefficients[x]')" in str(every)
     assert "average" not in str(one)
     # a slope per hundred is a hundredth of one per unit: the average is half of the larger one

@@ -63,8 +63,9 @@ def plan(
     public: Annotated[
         list[str] | None,
         option(
-            "NAME=NUMBER",
-            "Rough public value of a parameter, such as mean=40; repeat it for others.",
+            "NAME=NUMBER|FILE",
+            "Rough public value of a parameter, such as mean=40; repeat it for others. For a model of several "
+            "columns, a CSV, TSV or Parquet file of public records.",
             rich_help_panel=_EXPECTED,
         ),
     ] = None,
@@ -106,7 +107,7 @@ def plan(
             per_unit=per_unit,
             max_rows=max_rows,
             prior=None if prior == "weak" else prior,
-            public=_public(public),
+            public=_public(public, of_columns=family.read_columns(None) is not None),
             parameter=parameter,
             prob=prob,
         )
@@ -136,13 +137,16 @@ class _Compared:
         return self._plan.plot(path)
 
 
-def _public(texts: list[str] | None) -> dict[str, float] | None:
-    """Read every ``--public NAME=NUMBER``."""
+def _public(texts: list[str] | None, *, of_columns: bool) -> dict[str, float] | str | None:
+    """Read every ``--public NAME=NUMBER``, or one ``--public FILE`` where the model has columns."""
     if not texts:
         return None
+    if of_columns and len(texts) == 1:
+        return texts[0]
     pairs = [text.partition("=") for text in texts]
-    if any(not name.strip() or not given for name, given, _ in pairs):
-        raise UsageError("cannot read --public.", hint="write --public mean=40 --public sd=12")
+    if of_columns or any(not name.strip() or not given for name, given, _ in pairs):
+        hint = "write --public survey.csv" if of_columns else "write --public mean=40 --public sd=12"
+        raise UsageError("cannot read --public.", hint=hint)
     return {name.strip(): _number(value, "--public") or 0.0 for name, _, value in pairs}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -228,8 +229,8 @@ def plan(
         As in :func:`infer`.
     public
         What is publicly known of such tables: rough values of the parameters, ``{"mean": 40, "sd": 12}`` or
-        ``{"p": 0.2}``, or a list of public records; for one of ``dc.models``, a table of them, by column. With several
-        models by name.
+        ``{"p": 0.2}``, or a list of public records; for one of ``dc.models``, a table of them, by column, or a CSV,
+        TSV or Parquet file of one. With several models by name.
     parameter
         Which of the draws is to have this width; the first one of the model unless given.
     prob
@@ -371,6 +372,8 @@ def _expects(public: Any, people: People | None) -> str:
     if isinstance(public, Mapping):
         named = [f"{name} about {value}" for name, value in public.items() if np.ndim(value) == 0]
         return (", ".join(named) or "records like public ones") + rows
+    if isinstance(public, str | os.PathLike):
+        return f"records like those of {public}" + rows
     return f"records like {np.size(public):,} public ones" + rows
 
 

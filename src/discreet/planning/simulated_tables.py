@@ -28,6 +28,7 @@ from discreet.mechanisms.noise import Laplace
 from discreet.models.base import Model
 from discreet.models.grouped import read_groups
 from discreet.objects import as_array
+from discreet.planning.public_tables import public_columns
 from discreet.planning.simulated_people import COLUMN, People
 from discreet.samplers.secure import RandomSource
 
@@ -279,22 +280,6 @@ def _rows(model: RecordSums, domain: Domain, shape: Any, n: int, rng: np.random.
     if isinstance(shape, Mapping):
         return model.simulate(shape, domain, n, rng)
     return shape[rng.integers(len(shape), size=n)]
-
-
-def public_columns(names: Sequence[str], public: Any) -> dict[str, np.ndarray]:
-    """Read a table of public records that has these columns."""
-    refusal = UsageError(
-        f"a plan for a model of several columns needs public records with {', '.join(names)}.",
-        hint="give public= a table like the one to be released: another survey, or an invented one",
-    )
-    try:
-        table = {name: np.asarray(public[name], dtype=object) for name in names}
-        lengths = {column.shape for column in table.values()}
-    except Exception:  # whatever a caller's object raises
-        raise refusal from None
-    if len(lengths) != 1 or len(next(iter(lengths))) != 1 or next(iter(lengths))[0] < 2:
-        raise refusal
-    return table
 
 
 def resampled(table: Mapping[str, np.ndarray], n: int, rng: np.random.Generator) -> dict[str, list[Any]]:

@@ -22,7 +22,7 @@ EXCESS, EXCESS_SPREAD = 0.3, 0.8
 _LEAST_TAIL, _MOST_TAIL, _HALF_TAIL = 0.3, 5.0, 0.4
 
 
-def expected_tail(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+def expected_tail(mean: np.ndarray | float, variance: np.ndarray | float) -> np.ndarray:
     """Return how much heavier the tails of a target's residuals are to be expected than the records' own.
 
     It multiplies the kurtosis by one plus a lognormal number with this median and log sd ``EXCESS_SPREAD``. A target

@@ -1,0 +1,81 @@
+"""Plans for tables like those of a file of public records, in Python and on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+import discreet as dc
+from discreet.cli import run
+from discreet.errors import DataError, UsageError
+
+MODEL = """model = "linear_regression"
+target = "pressure"
+features = ["age", "smoker"]
+[bounds]
+pressure = [60, 220]
+age = [18, 100]
+smoker = ["0", "1"]
+"""
+
+
+@pytest.fixture
+def survey(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    age, smoker = rng.uniform(20, 90, 300), rng.integers(0, 2, 300)
+    pressure = 90 + 0.5 * age + 8 * smoker + rng.normal(0, 10, 300)
+    # what no page of a survey is without: a column beside those asked for, with a line break in it
+    return {"pressure": pressure, "note": np.array(["a\nb"] * 300), "age": age, "smoker": smoker}
+
+
+def test_a_file_is_the_table_in_it(survey: dict[str, np.ndarray], tmp_path: Path) -> None:
+    bounds = {"pressure": (60, 220), "age": (18, 100), "smoker": ["0", "1"]}
+    model = dc.models.LinearRegression("pressure", ["age", "smoker"], bounds=bounds)
+    table = pa.table(survey)
+    csv.write_csv(table, tmp_path / "survey.csv")
+    csv.write_csv(table, tmp_path / "survey.tsv", csv.WriteOptions(delimiter="\t"))
+    parquet.write_table(table, tmp_path / "survey.parquet")
+    asked = {"n": 2000, "mechanism": "gaussian", "rho": 1, "parameter": "coefficients[age]"}
+    widths = {
+        name: dc.plan(model, public=public, **asked).width  # pyright: ignore
+        for name, public in {
+            "table": survey,
+            "csv": tmp_path / "survey.csv",
+            "tsv": str(tmp_path / "survey.tsv"),
+            "parquet": tmp_path / "survey.parquet",
+        }.items()
+    }
+    assert len(set(widths.values())) == 1, widths
+
+
+def test_what_is_no_table_is_one_line(survey: dict[str, np.ndarray], tmp_path: Path) -> None:
+    model = dc.models.LinearRegression("pressure", ["age"], bounds={"pressure": (60, 220), "age": (18, 100)})
+    csv.write_csv(pa.table({"age": survey["age"]}), tmp_path / "part.csv")
+    (tmp_path / "torn.csv").write_text("pressure,age\n1\n")
+    for name, error in (("none.csv", DataError), ("torn.csv", DataError), ("part.csv", UsageError)):
+        with pytest.raises(error) as caught:
+            dc.plan(model, n=2000, epsilon=1, public=tmp_path / name)
+        assert "\n" not in caught.value.message
+        assert caught.value.hint
+
+
+def test_the_command_line_plans_regressions(
+    survey: dict[str, np.ndarray], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "model.toml").write_text(MODEL)
+    csv.write_csv(pa.table(survey), tmp_path / "survey.csv")
+    asked = f"plan -m {tmp_path}/model.toml --n 2000 --mechanism gaussian --rho 1 --public".split()
+    assert run([*asked, f"{tmp_path}/survey.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["model"], found["expects"]) == (
+        "linear_regression",
+        f"records like those of {tmp_path}/survey.csv",
+    )
+    assert run([*asked, "mean=40", "--public", "sd=12"]) == 2
+    assert "write --public survey.csv" in capsys.readouterr().err
+    assert run([*asked, f"{tmp_path}/other.csv"]) == 1
+    assert "no public records can be read from" in capsys.readouterr().err
