@@ -329,7 +329,7 @@ def test_no_budget_is_asked_for_where_none_would_help(
     [
         ("replace", 5000, False, " of 5,000 values were usable: are the labels"),
         ("add_remove", 5000, False, "no more records were counted|hardly enough"),
-        ("replace", 12, True, "hardly enough for 3 terms"),
+        ("replace", 12, True, "hardly enough for a regression"),
     ],
 )
 def test_too_few_usable_records_are_the_first_line(

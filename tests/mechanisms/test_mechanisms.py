@@ -82,8 +82,8 @@ def test_gaussian_zcdp_loss() -> None:
     [
         ({}, "give a budget, such as epsilon=0.5"),
         ({"mechanism": "gaussian"}, "give a budget, such as rho=0.01"),
-        ({"epsilon": 1, "delta": 1e-6}, "laplace noise takes epsilon alone"),
-        ({"rho": 1}, "laplace noise takes epsilon alone"),
+        ({"mechanism": "laplace", "epsilon": 1, "delta": 1e-6}, "laplace noise takes epsilon alone"),
+        ({"mechanism": "laplace", "rho": 1}, "laplace noise takes epsilon alone"),
         ({"mechanism": "gaussian", "epsilon": 1}, "gaussian noise takes either"),
         ({"mechanism": "gaussian", "rho": 1, "epsilon": 1}, "gaussian noise takes either"),
         ({"mechanism": "gaussian", "epsilon": 1, "delta": 1.0}, "delta must be between"),
@@ -120,3 +120,11 @@ def test_empty_table_under_replace_is_refused() -> None:
     with pytest.raises(dc.errors.UsageError, match="empty"):
         dc.release([], dc.Bernoulli(), epsilon=1)
     assert dc.release([], dc.Bernoulli(), epsilon=1, neighbors="add_remove").records is None
+
+
+def test_rho_and_delta_are_for_gaussian_noise_unless_another_is_named() -> None:
+    rows = [0, 1, 1]
+    for budget in ({"rho": "0.1"}, {"epsilon": 1, "delta": "1e-6"}):
+        release = dc.release(rows, dc.Bernoulli(), **budget)  # pyright: ignore[reportArgumentType]
+        assert {one.kind for one in release.noise} == {"gaussian"}
+    assert {one.kind for one in dc.release(rows, dc.Bernoulli(), epsilon=1).noise} == {"laplace"}

@@ -108,9 +108,10 @@ def release(
         ``rho``, or ``epsilon`` with ``delta``.
     mechanism
         ``"laplace"``, ``"gaussian"``, ``"k-norm"``, or a mechanism object that holds its own budget, such as a
-        :class:`PosteriorSampling`, which releases samples instead of statistics. If it is left out: k-norm noise for
-        linear regressions on one or two features (numbers, or two labels each; under ``replace`` also three numbers),
-        and Laplace noise for everything else.
+        :class:`PosteriorSampling`, which releases samples instead of statistics. If it is left out: Gaussian noise for
+        ``rho``, and for ``epsilon`` with ``delta``; with ``epsilon`` alone k-norm noise for linear regressions on one
+        or two features (numbers, or two labels each; under ``replace`` also three numbers), and Laplace noise for
+        everything else.
     column, columns
         Which column or columns make a record. Not needed for a bare array or list; always needed for a CSV file, whose
         first line is a record if somebody forgot the header. A pandas column under another one goes by its tuple,
@@ -392,7 +393,7 @@ def choose_mechanism(
             raise UsageError("a mechanism object holds its own budget: leave out epsilon, delta and rho.")
         return mechanism
     if mechanism is None:
-        mechanism = "laplace"
+        mechanism = "laplace" if rho is None and delta is None else "gaussian"
     if not isinstance(mechanism, str) or mechanism not in ("laplace", "gaussian", "k-norm"):
         raise UsageError(
             f"mechanism must be 'laplace', 'gaussian', 'k-norm' or an object, got mechanism={shown(mechanism)}."

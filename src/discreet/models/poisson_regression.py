@@ -188,7 +188,8 @@ class PoissonRegression(StepRegression):
     # -- predictions, for rows that need no protection -------------------------------------------------
 
     def _means(self, draws: Draws, rows: Any) -> np.ndarray:
-        return np.exp(self.predictors(draws, rows))
+        # counts are clipped to their bound, so no mean is above it
+        return np.exp(np.minimum(self.predictors(draws, rows), log(self.most)))
 
     def predict(self, draws: Draws, rows: Any) -> np.ndarray:
         return self._means(draws, rows).mean(axis=0)

@@ -271,7 +271,9 @@ def plan(
         each = {**own, "width": width}
         return divide_budget(model, epsilon, delta, rho, each, common, int(rng.integers(2**31)))
     model = instance(model, "model", Model, "a family such as dc.Mean()")
-    if mechanism is None:
+    if mechanism is None and (rho is not None or delta is not None):
+        mechanism = "gaussian"
+    elif mechanism is None:
         mechanism = model.noise(neighbors) if groups is None and max_rows is None else "laplace"
     given = {"epsilon": epsilon, "rho": rho}
     named = [name for name, value in given.items() if value is not None]

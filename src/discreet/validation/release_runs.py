@@ -79,7 +79,9 @@ class ReleaseRuns:
             return declare_several(data, self.model, chosen, **{**blank, **said})
         if said.get("by") is not None and private_column(said["by"], said.get("groups")) is not None:
             said["label_budget"], budget = LabelBudget.divided(mechanism or "laplace", **budget)
-        if mechanism is None and said.get("by") is None and said.get("max_rows") is None:
+        # groups, and several rows of a person, have Laplace noise
+        alone = budget["delta"] is None and budget["rho"] is None
+        if mechanism is None and alone and said.get("by") is None and said.get("max_rows") is None:
             mechanism = self.model.noise(said.get("neighbors", "replace"))
         return {"": declare(data, self.model, choose_mechanism(mechanism, **budget), **said)}
 

@@ -23,7 +23,7 @@ from discreet.inference.regression import (
     usable_counts,
     weighed_counts,
 )
-from discreet.inference.regression.noise_share import noise_headline
+from discreet.inference.regression.noise_share import noise_headline, residual_headline
 from discreet.models.linear_regression import LinearRegression
 from discreet.models.regression import bounds_of
 
@@ -47,7 +47,8 @@ def draw_as(question: Question, model: LinearRegression) -> Answer:
     table = draw_moments(every, counts, question.size, question.chains, question.rng)
     table = table.part([every.names.index(name) for name in readings.names])
     found = draw_population(table, question.rng)
-    said = noise_headline(question, readings, counts)
+    said = noise_headline(question, readings.of_features, counts, table.records)
+    said = said or residual_headline(readings, counts)
     return Answer(
         _in_units(model, found),
         _HOW,

@@ -40,7 +40,7 @@ def read_moments(question: Question) -> tuple[MomentDraws, str]:
     readings = Readings.of(question.release)
     counts = usable_counts(question, question.size)
     table = draw_moments(readings, counts, question.size, question.chains, question.rng)
-    return table, noise_headline(question, readings, counts)
+    return table, noise_headline(question, readings, counts, table.records)
 
 
 def draw_naive(question: Question) -> Answer:

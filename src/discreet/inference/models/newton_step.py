@@ -163,7 +163,7 @@ def draw(question: Question, link_of: Callable[[Question], Link]) -> Answer:
         question.rng,
         link.off,
     )
-    said = noise_headline(question, step.readings, step.weights)
+    said = noise_headline(question, step.readings.of_features, step.weights, step.usable)
     warnings = () if said else _warnings(link, step, found)
     return Answer(
         in_units(question, found.draws) | link.draws,

@@ -133,7 +133,9 @@ def _standardized(q, z, t, e):
 
 @njit(cache=True)
 def _log_gamma_density(t, c):
-    """Return the log density of a gamma variable with mean 1 and variance c."""
+    """Return the log density of a gamma variable with mean 1 and variance c; of the least, all below it together."""
+    if t <= _LEAST_SCALE:
+        return math.log(_LEAST_SCALE / c) / c - math.lgamma(1 / c + 1)
     return (1 / c - 1) * math.log(t) - t / c - math.lgamma(1 / c) - math.log(c) / c
 
 

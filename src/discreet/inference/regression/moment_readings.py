@@ -120,6 +120,21 @@ class Readings:
             (*self.names, "the target"),
         )
 
+    @property
+    def of_features(self) -> Readings:
+        """Readings of all terms but the target, as of noise by coordinate: to tell how much there is of it."""
+        mean_sds, product_sds = self.sds
+        return Readings(
+            self.means[:-1],
+            mean_sds[:-1],
+            self.products[:-1, :-1],
+            product_sds[:-1, :-1],
+            self.tied[:-1, :-1],
+            self.other[:-1, :-1],
+            False,
+            self.names[:-1],
+        )
+
     def possible(self, n: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the moments at face value, moved to the nearest that a table could have."""
         mean, covariance = self.at_face_value(n)

@@ -1,9 +1,10 @@
 r"""Whether noise or the table speaks in a release of a regression, told from the release alone.
 
 The noisy covariance matrix of the terms is that of the table plus a symmetric matrix of noise. Slopes solve equations
-with it, so they are known only if noise is small beside its least eigenvalue, along the vector in which the terms vary
-least. Noise *dominates* if that eigenvalue is less than two standard deviations of the noise in its direction above 0:
-then the table might as well have collinear terms, and what is said of slopes is said by the prior.
+with that of the features, so they are known only if noise is small beside its least eigenvalue, along the vector in
+which the features vary least. Noise *dominates* if that eigenvalue is less than two standard deviations of the noise in
+its direction above 0: then the table might as well have collinear features, and what is said of slopes is said by the
+prior. The same of all terms, the target too, decides whether anything is known of what is left unexplained.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ CLEAR = 2.0
 _USUAL = 0.03
 # standard deviations of the noise below which a term's variance is no unit to measure it in
 _BELOW = 4.0
-# the part of a direction from which on a term is named
-_CONCERNED = 0.1
-# the variance of a term that hardly varies, on mapped bounds; records for each term that are few
+# how unlikely it should be that half of the records are usable, to ask whether labels and columns are right
+_UNLIKELY = 0.025
+# the part of a direction from which on a term is named, and how many are
+_CONCERNED, _LISTED = 0.1, 3
+# the variance of a term that hardly varies, on mapped bounds; records for each coefficient that are few
 _STILL, _FEW = 0.01, 5
 # on mapped bounds: a mean this near to one has nearly all values there; noise below this tells so
 _AT_A_BOUND, _TELLS = 0.01, 0.03
@@ -36,64 +39,119 @@ _AT_A_BOUND, _TELLS = 0.01, 0.03
 _MOST_TIMES = 10.0
 
 
-def clearance(readings: Readings, n: float) -> tuple[float, float, np.ndarray]:
-    """Return the least eigenvalue of the noisy covariance of all terms, the noise's sd along it, and each term's part.
-
-    The parts are those of the direction in which the terms vary least, in units in which they vary alike, squared.
-    """
-    _, covariance = readings.at_face_value(n)
+def square_sds(readings: Readings) -> np.ndarray:
+    """Return the noise's sd on the sum of each term's square, or on the sum that it repeats."""
     mean_sds, product_sds = readings.sds
-    # how much a term varies is not known below noise: one that may be constant is to be the least direction
-    scale = np.sqrt(np.maximum(np.diag(covariance), np.maximum(_BELOW * np.diag(product_sds) / n, 1e-4)))
+    found = np.diag(product_sds).copy()
+    for j in np.flatnonzero(readings.tied.diagonal()):
+        a, b = readings.other[j, j]
+        if b > 0:
+            found[j] = mean_sds[b - 1] if a == 0 else product_sds[a - 1, b - 1]
+    return found
+
+
+def clearance(readings: Readings, n: float) -> tuple[float, float, np.ndarray]:
+    """Return the least eigenvalue of the noisy covariance, the noise's sd along it, and its direction.
+
+    They are in units in which the terms vary alike; the direction is the vector v of mapped terms with the eigenvalue
+    v'Cv, C their covariance matrix.
+    """
+    mean, covariance = readings.at_face_value(n)
+    mean_sds, product_sds = readings.sds
+    scale = _scale(readings, n, covariance)
     spectrum, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
     v = vectors[:, 0] / scale
-    mean = np.clip(readings.means / n, -1, 1)
-    weights = np.outer(v, v) ** 2
-    factor = 2.0 - np.eye(len(v))
-    variance = (np.tril(weights * factor**2) * product_sds**2).sum()
-    variance += ((2 * v * (v @ mean)) ** 2 * mean_sds**2).sum()
-    return float(spectrum[0]), math.sqrt(variance) / n, vectors[:, 0] ** 2
+    # slopes of v'Cv along the sums; what a tied product repeats moves it in its stead
+    of_means, of_products = (
+        -2 * v * (v @ np.clip(mean, -1, 1)),
+        np.tril(np.outer(v, v) * (2 - np.eye(len(v)))),
+    )
+    for j, k in np.argwhere(np.tril(readings.tied)):
+        a, b = readings.other[j, k]
+        if a == 0 and b > 0:
+            of_means[b - 1] += of_products[j, k]
+        elif a > 0:
+            of_products[max(a, b) - 1, min(a, b) - 1] += of_products[j, k]
+        of_products[j, k] = 0.0
+    variance = (of_products**2 * product_sds**2).sum() + (of_means**2 * mean_sds**2).sum()
+    return float(spectrum[0]), math.sqrt(variance) / n, v
 
 
-def noise_headline(question: Question, readings: Readings, counts: np.ndarray) -> str:
-    """Return a sentence if noise dominates: which terms it hides, and the budget or records that would change it."""
-    n, few = float(np.median(counts)), few_usable(question.release)
+def _scale(readings: Readings, n: float, covariance: np.ndarray) -> np.ndarray:
+    """Return how much each term varies: no less than noise tells, so that one that may be constant is found."""
+    return np.sqrt(np.maximum(np.diag(covariance), np.maximum(_BELOW * square_sds(readings) / n, 1e-4)))
+
+
+def noise_headline(question: Question, readings: Readings, counts: np.ndarray, usable: np.ndarray) -> str:
+    """Return a sentence if few records are usable, or if noise hides the slopes: which terms, and what would tell.
+
+    ``readings`` are of the terms on which the slopes depend. ``counts`` are draws of what the sums are divided by, and
+    ``usable`` of the number of usable records.
+    """
+    release, people = question.release, float(np.median(usable))
+    few, hardly = few_usable(release), people < _FEW * (readings.size + 1)
     if few:
         return few[0]
-    if n < _FEW * readings.size:
-        return (
-            f"about {n:.0f} records are usable, hardly enough for {readings.size} terms: if there should be more, "
-            "check labels and columns"
+    said = "" if hardly else _hidden(release, readings, float(np.median(counts)), people)
+    if release.records and not release.where and np.quantile(usable, 1 - _UNLIKELY) < release.records / 2:
+        asked = (
+            f"about {people:,.0f} of {release.records:,} records seem usable: are labels and columns right?"
         )
-    least, sd, parts = clearance(readings, n)
+        return f"{asked} If so, {said}" if said else asked
+    if hardly:
+        return (
+            f"about {people:.0f} records are usable, hardly enough for a regression: if there should be more, check "
+            "labels and columns"
+        )
+    return said
+
+
+def _hidden(release: Release, readings: Readings, n: float, people: float) -> str:
+    """Return a sentence if noise hides the slopes, or nothing."""
+    least, sd, v = clearance(readings, n)
     if least > CLEAR * sd:
         return ""
-    mean_sds, product_sds = readings.sds
     _, covariance = readings.at_face_value(n)
-    concerned = np.flatnonzero(parts > _CONCERNED)
+    # parts of the direction where the terms vary alike
+    parts = (v * _scale(readings, n, covariance)) ** 2
+    concerned = np.flatnonzero(parts >= min(_CONCERNED, 0.5 * parts.max()))
     names = _listed([readings.names[k] for k in concerned])
-    times = CLEAR * sd / max(least, _USUAL)
     # noise is small beside what terms usually vary, by themselves or beside each other
-    noise = np.maximum(mean_sds, np.diag(product_sds))[concerned].max() / n
-    if times < 1 or (len(concerned) == 1 and CLEAR * noise < _STILL):
+    squares = square_sds(readings)
+    noise = np.maximum(readings.sds[0], squares)[concerned].max() / n
+    if CLEAR * sd < max(least, _USUAL) or (len(concerned) == 1 and CLEAR * noise < _STILL):
         beside = "by themselves or beside each other, " * (len(concerned) > 1)
         return (
             f"noise dominates: within the declared bounds there is too little variation, {beside}of {names}, and what "
             "is said of slopes there is mostly the prior's; leave one out or narrow its bounds, because a larger "
             "budget hardly helps"
         )
+    # the least eigenvalue of a noisy matrix lies below the true one, by about so much in d dimensions
+    below = sd * math.sqrt(readings.size - 1)
+    usual = 0.0 if least + below > sd else _USUAL * float(v @ v)
+    times = (CLEAR * sd + below) / max(least + below, usual)
     capped = times > _MOST_TIMES
     times = min(max(times, 1.1), _MOST_TIMES)
-    budget, records = _budget(question.release, times), f"{_rounded(n * times)} records"
-    needed = (
-        f"more than {budget} and more than {records}" if capped else f"at least about {budget}, or {records},"
-    )
-    # a term that may as well be constant
-    still = (np.diag(covariance) < CLEAR * np.diag(product_sds) / n)[concerned].any()
-    unless = ", unless one of them hardly varies within its bounds" * bool(capped or still)
+    budget, records = _budget(release, times), f"{_rounded(people * times)} records"
+    more = "and perhaps more, " * capped
+    # a term that may as well be constant, or terms that may as well be one
+    still = (np.diag(covariance) < CLEAR * squares / n)[concerned].any()
+    alike = " or repeats the others" * (len(concerned) > 1)
+    unless = f", unless one of them hardly varies within its bounds{alike}" * bool(capped or still or usual)
     return (
         "noise dominates: the noisy moments are not clearly those of any table, and what is said of the slopes of "
-        f"{names} is mostly the prior's; {needed} are needed{unless}{_seem_usable(question.release, n)}"
+        f"{names} is mostly the prior's; at least about {budget}, or {records}, {more}are needed{unless}"
+    )
+
+
+def residual_headline(readings: Readings, counts: np.ndarray) -> str:
+    """Return a sentence if noise hides how much of the target, the last of the terms, is left unexplained."""
+    least, sd, _ = clearance(readings, float(np.median(counts)))
+    if least > CLEAR * sd:
+        return ""
+    return (
+        f"noise dominates what the features leave unexplained of {readings.names[-1]!r:.60}: its residual sd and R^2 "
+        "lean on the prior, slopes hardly; a larger budget or more records would tell"
     )
 
 
@@ -106,16 +164,9 @@ def _budget(release: Release, times: float) -> str:
     return f"rho = {_rounded(float(rho) * times**2)}" if rho is not None else f"{times:.2g} times less noise"
 
 
-def _seem_usable(release: Release, n: float) -> str:
-    """Return a question if n of the released records, fewer than half, seem usable."""
-    if release.records is None or n >= release.records / 2:
-        return ""
-    return f"; only about {n:.0f} of {release.records:,} records seem usable: are labels and columns right?"
-
-
 def _listed(names: Sequence[str]) -> str:
-    """Return at most three names, as people list them."""
-    some = [f"{name!r:.60}" for name in names[:3]]
+    """Return three names, as people list them, and whether there are others."""
+    some = [f"{name!r:.60}" for name in names[:_LISTED]] + ["others"] * (len(names) > _LISTED)
     return ", ".join(some[:-1]) + " and " * (len(some) > 1) + some[-1]
 
 
