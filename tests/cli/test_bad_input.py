@@ -103,7 +103,7 @@ CASES = [
     (RELEASE.replace("--epsilon 1", "--epsilon inf"), 2, "epsilon"),
     (RELEASE.replace("--epsilon 1", "--epsilon lots"), 2, "epsilon"),
     (RELEASE.replace("--epsilon 1", "--epsilon 1/0"), 2, "epsilon"),
-    (f"{RELEASE} --delta 0.1", 2, "epsilon alone"),
+    (f"{RELEASE} --mechanism laplace --delta 0.1", 2, "epsilon alone"),
     (GAUSSIAN, 2, "rho"),
     (f"{GAUSSIAN} --epsilon 1", 2, "delta"),
     (f"{GAUSSIAN} --epsilon 1 --delta 0", 2, "delta"),

@@ -33,3 +33,10 @@ def test_the_rule_for_a_persons_rows_is_the_one_asked_for(tmp_path: Path, rule: 
     assert unit is not None
     assert unit.column == "person"
     assert f'"{rule}"' in out.read_text(encoding="utf-8")
+
+
+def test_labels_of_groups_that_commas_separate_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """They would be one label that no row has, and the budget spent."""
+    asked = ["release", "survey.csv", "-m", "bernoulli", "-c", "smoker", "--epsilon", "1", "-o", "by.json"]
+    assert run([*asked, "--by", "sex=F,M"]) == 2
+    assert '--by "sex=F|M"' in capsys.readouterr().err

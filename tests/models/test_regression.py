@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -211,7 +212,7 @@ def test_formulas_that_are_refused(formula: str, words: str) -> None:
         ),
         (
             lambda: LogisticRegression(TARGET, {"sex": ["f", "m"]}).margins([0, 0], {"sex": ["w"]}),
-            "column 'sex' of the rows has missing or undeclared values.",
+            "column 'sex' of the rows has missing or undeclared values, in row 0.",
             "its labels are f, m",
         ),
         (
@@ -334,3 +335,40 @@ def test_posteriors_of_regressions_predict(rng: np.random.Generator) -> None:
 def test_columns_that_are_declared_already() -> None:
     model = LogisticRegression(Labels("ill", ("no", "yes")), [Numeric("age", 0, 1)])  # pyright: ignore[reportArgumentType]
     assert model.weight_names == ("intercept", "age")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda: LinearRegression("y", ["x"], bounds={"y": (0, 1), "x": ("2020-01-01", "2020-12-31")}),
+            "the number of days since some date",
+        ),
+        (
+            lambda: LinearRegression.from_formula("y ~ C(cyl)", {"y": (0, 1), "cyl": (4, 8)}),
+            "bounds declare numbers",
+        ),
+    ],
+)
+def test_dates_as_bounds_and_numbers_as_labels_are_one_line(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        make()
+    assert words in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_a_pair_of_exact_numbers_is_a_pair_of_bounds() -> None:
+    model = LinearRegression("y", ["x"], bounds={"y": (0, 1), "x": ("0", "0.1")})
+    assert model.features == (Numeric("x", Fraction(0), Fraction(1, 10)),)
+
+
+def test_texts_as_labels_stay_labels() -> None:
+    for labels in (["0", "1"], ("no", "yes")):
+        model = LinearRegression("y", ["s"], bounds={"y": (0, 1), "s": labels})
+        assert model.weight_names == ("intercept", f"s={labels[1]}")
+
+
+def test_a_row_that_cannot_be_predicted_is_named() -> None:
+    model = LinearRegression("y", ["x"], bounds={"y": (0, 1), "x": (0, 1)})
+    draws = {"intercept": np.zeros(3), "coefficients": np.ones((3, 1)), "residual_sd": np.ones(3)}
+    with pytest.raises(UsageError, match="in row 1 and 1 more"):
+        model.predict(draws, {"x": [0.5, np.nan, np.nan]})

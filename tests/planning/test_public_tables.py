@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
@@ -79,3 +80,9 @@ def test_the_command_line_plans_regressions(
     assert "write --public survey.csv" in capsys.readouterr().err
     assert run([*asked, f"{tmp_path}/other.csv"]) == 1
     assert "no public records can be read from" in capsys.readouterr().err
+
+
+def test_a_frame_has_as_many_records_as_rows(survey: dict[str, np.ndarray]) -> None:
+    model = dc.models.LinearRegression("pressure", ["age"], bounds={"pressure": (60, 220), "age": (18, 100)})
+    plan = dc.plan(model, n=2000, mechanism="gaussian", rho=1, public=pd.DataFrame(survey))
+    assert plan.expects == "records like 300 public ones"  # pyright: ignore[reportAttributeAccessIssue]

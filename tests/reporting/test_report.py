@@ -96,3 +96,15 @@ def test_what_the_curator_declared_is_said_as_text(tmp_path: Path) -> None:
     page = dc.report(made, tmp_path / "r.html").read_text(encoding="utf-8")
     assert "<dt>curators</dt><dd>Clinic; Office</dd>" in page
     assert "<dd>&lt;script&gt;alert(1)&lt;/script&gt;</dd>" in page
+
+
+def test_regressions_begin_with_a_coefficient(tmp_path: Path, rng: np.random.Generator) -> None:
+    rows = {"y": rng.uniform(0, 1, 300), "age": rng.uniform(20, 90, 300)}
+    model = dc.models.LinearRegression("y", ["age"], bounds={"y": (0, 1), "age": (18, 100)})
+    release = dc.release(rows, model, rho=5)
+    release.save(tmp_path / "line.json")
+    dc.report(tmp_path / "line.json", path=tmp_path / "line.html")
+    page = (tmp_path / "line.html").read_text()
+    assert "Linear regression of y: coefficient of age about <strong>" in page
+    with pytest.raises(UsageError, match="takes no 'parameter'"):
+        dc.infer(release, draws=400).plot(parameter="age")

@@ -53,7 +53,8 @@ def statement(release: Release) -> str:
 def _purpose(release: Release) -> str:
     """Say which model it is, and of how many groups."""
     name = release.model.in_words
-    groups = f" in each of {_count(len(release.model.groups))} groups" if release.model.groups else ""
+    n_groups = len(release.model.groups)
+    groups = f" in each of {_count(n_groups)} groups" if n_groups > 1 else " in one group" * n_groups
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name} model{groups}"
 
 

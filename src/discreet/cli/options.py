@@ -314,6 +314,11 @@ def read_by(texts: list[str] | None, groups: str | None = None) -> dict[str, lis
                 f"cannot read --by {text!r:.60}.",
                 hint='for example --by "region=north|south", or --by region --groups private',
             )
+        if "," in labels and "|" not in labels:
+            raise UsageError(
+                f"--by {name:.60} has one label, {labels!r:.60}.",
+                hint=f'labels are separated by |, as in --by "{name:.60}={labels.replace(",", "|"):.60}"',
+            )
         found[name] = labels.split("|") if labels or groups is None else groups
     if groups is not None and groups not in found.values():
         raise UsageError(f"--groups {groups} is for a column without labels, such as --by region.")

@@ -1,12 +1,14 @@
 """Formulas such as ``"bp ~ age + C(smoker)"``, parsed by formulaic, as a regression's target, features and terms.
 
-The formula says which columns there are and how they are multiplied. What they hold is declared by bounds: ``C(...)``
-changes nothing. Nothing in a formula is ever evaluated.
+The formula says which columns there are and how they are multiplied. What they hold is declared by bounds, which
+``C(...)`` must not contradict. Nothing in a formula is ever evaluated.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 from discreet.arguments import text as read_text
@@ -22,8 +24,8 @@ _POWER = re.compile(r"(?:\bC\([^()]*\)|[\w.]+)\s*(?:\*\*|\^)")
 _SQUARE = re.compile(r"(?:I\()?(?P<name>[^()*,]+?)\s*\*\*\s*2\)?")
 
 
-def read_formula(formula: Any) -> tuple[str, list[str]]:
-    """Return the target and the features, products and squares among them, as a regression takes them."""
+def read_formula(formula: Any, bounds: Any) -> tuple[str, list[str]]:
+    """Return the target and the features, products and squares among them; ``bounds`` say what columns hold."""
     written = read_text(formula, "formula")
     if len(written) > _LONGEST:
         raise UsageError(f"a formula has at most {_LONGEST} characters.", hint=_HINT)
@@ -41,6 +43,7 @@ def read_formula(formula: Any) -> tuple[str, list[str]]:
     if left is None or right is None or len(list(left)) != 1:
         raise UsageError(f"the formula {written!r:.80} has no single target.", hint=_HINT)
     products = [[_factor(factor.expr) for factor in term.factors] for term in right]
+    _check_labels([factor.expr for term in (*left, *right) for factor in term.factors], bounds)
     if ["1"] not in products:
         raise UsageError("a regression has an intercept: leave out 0 and -1 from the formula.", hint=_HINT)
     features = [one for factors in products for one in factors if len(factors) == 1 and one != "1"]
@@ -55,6 +58,17 @@ def read_formula(formula: Any) -> tuple[str, list[str]]:
     terms += [" * ".join(factors) for factors in products if len(factors) > 1]
     (target,) = (_factor(factor.expr) for factor in next(iter(left)).factors)
     return target, [*mains, *terms]
+
+
+def _check_labels(expressions: list[str], bounds: Any) -> None:
+    """Raise where ``C(...)`` says that a column holds labels and its bounds say that it holds numbers."""
+    for name in (found["name"].strip() for one in expressions if (found := _LABELS.fullmatch(one))):
+        declared = bounds.get(name) if isinstance(bounds, Mapping) else None
+        if isinstance(declared, list | tuple) and declared and all(isinstance(end, Real) for end in declared):
+            raise UsageError(
+                f"C({name:.60}) is a column of labels, and bounds declare numbers.",
+                hint=f'leave out C(), or declare labels: bounds={{"{name:.60}": ["4", "6", "8"]}}',
+            )
 
 
 def _factor(expression: str) -> str:

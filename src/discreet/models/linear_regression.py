@@ -175,7 +175,7 @@ class LinearRegression(Regression):
 
     @property
     def assumption(self) -> str:
-        return "the target is linear in the terms"
+        return "the line that is meant is that of least squares, of values as clipped"
 
     def read_prior(self, prior: Any, domain: Domain) -> None:
         if prior is not None:

@@ -90,13 +90,14 @@ class Regression(LossModel):
         ----------
         formula
             Columns with ``+``, products with ``:`` or ``*``, squares as ``I(age ** 2)``. Needs formulaic. What columns
-            hold is declared by ``bounds``, so ``C(...)`` is for readers; a column in a product has a coefficient too.
+            hold is declared by ``bounds``, which ``C(...)`` must not contradict; a column in a product has a
+            coefficient of its own too.
         bounds
             By column: ``(low, high)`` of a number, or the labels of a column of labels.
         more
             Further arguments of the regression.
         """
-        target, features = read_formula(formula)
+        target, features = read_formula(formula, bounds)
         return cls(target, features, bounds=bounds, **more)
 
     @classmethod
@@ -359,8 +360,10 @@ class Regression(LossModel):
             else:
                 lost = np.isnan(numbers[column.name])
             if np.any(lost):
+                where = np.flatnonzero(lost)
                 raise UsageError(
-                    f"column {column.name!r:.60} of the rows has missing or undeclared values.",
+                    f"column {column.name!r:.60} of the rows has missing or undeclared values, in row {where[0]}"
+                    + (f" and {len(where) - 1:,} more." if len(where) > 1 else "."),
                     hint=f"its labels are {', '.join(column.labels):.120}"
                     if isinstance(column, Labels)
                     else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -11,8 +12,10 @@ from discreet.domain.columns import Column, Labels, Numeric, read_columns
 from discreet.errors import UsageError
 from discreet.models.design import Design, is_expression
 from discreet.names import did_you_mean
+from discreet.objects import spells_number
 
 EXAMPLE = 'dc.models.LogisticRegression({"smoker": ["no", "yes"]}, {"age": (18, 100), "sex": ["f", "m"]})'
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}.*")
 _BOUNDS = 'as in bounds={"age": (18, 100), "smoker": ["no", "yes"]}'
 
 
@@ -58,7 +61,7 @@ def read_regression(
 def _column(name: str, bounds: Mapping[str, Any] | None) -> Column:
     declared = (bounds or {}).get(name)
     if declared is None:
-        near = did_you_mean(name, bounds or ())
+        near = "" if name in (bounds or ()) else did_you_mean(name, bounds or ())
         raise UsageError(
             f"column {name!r:.60} needs bounds or labels, chosen without looking at the data.",
             hint="a square is written as age ** 2" if "^" in name else f"{near}{_BOUNDS}",
@@ -67,4 +70,12 @@ def _column(name: str, bounds: Mapping[str, Any] | None) -> Column:
         low, high = declared
         if all(isinstance(end, Real) and not isinstance(end, bool) for end in (low, high)):
             return Numeric(name, low, high)  # pyright: ignore[reportArgumentType]
+        if isinstance(declared, tuple) and all(isinstance(end, str) for end in declared):
+            if all(map(spells_number, declared)):
+                return Numeric(name, low, high)
+            if any(map(_DATE.fullmatch, declared)):
+                raise UsageError(
+                    f"the bounds of {name!r:.60} are dates, and a regression takes numbers and labels.",
+                    hint="give it the number of days since some date",
+                )
     return declared if isinstance(declared, Labels | Numeric) else read_columns({name: declared})[0]

@@ -376,7 +376,7 @@ def _expects(public: Any, people: People | None) -> str:
         return (", ".join(named) or "records like public ones") + rows
     if isinstance(public, str | os.PathLike):
         return f"records like those of {public}" + rows
-    return f"records like {np.size(public):,} public ones" + rows
+    return f"records like {len(public):,} public ones" + rows
 
 
 def _number_of_groups(groups: Any) -> int | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arguments import FilePath
+from discreet.errors import UsageError
 from discreet.models.regression import Regression, bounds_of
 from discreet.reporting.pictures import model_of
 from discreet.reporting.plots import plot_posterior
@@ -50,6 +51,11 @@ def plot_coefficients(
     model = model_of(posterior, Regression, "coefficients are drawn of a regression")
     if "coefficients" not in posterior.draws:
         return plot_posterior(posterior, path=path, prob=prob, title=title, **options)
+    if options:
+        raise UsageError(
+            f"a picture of coefficients takes no {next(iter(options))!r:.40}.",
+            hint="parameters=['residual_sd'] draws the density of what it names",
+        )
     found = np.quantile(posterior.draws["coefficients"], levels_of(prob), axis=0).T
     width = np.ones(len(found))
     for at, term in enumerate(model.design.terms[:-1]):

@@ -211,12 +211,16 @@ def _answers(page: Page, posterior: Posterior, naive: Posterior | None, release:
     if not numbers:
         page.add(_picture(posterior, release))
         return
-    first = next(iter(numbers))
+    # of a regression people ask for the coefficients, and not where the line begins
+    of_terms = [name for name in numbers if name.startswith("coefficients[")]
+    first = next(iter(of_terms or numbers))
     middle, low, high = ends(posterior, first, numbers[first], page.prob)
     unit = posterior.units.of(first)
     after = f" {escape(unit)}" if unit else ""
     # a model that is called by its name does not say which of its numbers comes first
     called = "" if release.model.question and len(posterior.draws) < 3 else f"{escape(first)} "
+    if of_terms:
+        called = f"coefficient of {escape(first[len('coefficients[') : -1])} "
     page.add(
         f'<p class="answer">{escape(release.question)}: {called}about <strong>{middle}</strong>{after}; '
         f"<span data-prob>{100 * page.prob:.0f}%</span> interval "
