@@ -234,7 +234,7 @@ def checked(model: Model, by: Sequence[Labels]) -> tuple[Model, tuple[Labels, ..
     if not model.takes_groups:
         raise UsageError(
             f"{model.name} is not released by groups.",
-            hint="dc.Mean(), dc.Bernoulli() and other families are, and linear regressions",
+            hint="dc.Mean(), dc.Bernoulli() and other families are, and regressions, but not a table of labels",
         )
     return model, tuple(by)
 
