@@ -54,6 +54,7 @@ def test_a_plan_of_several_slopes_says_how_to_ask_for_one(rng: np.random.Generat
     assert "average" not in str(one)
     # a slope per hundred is a hundredth of one per unit: the average is half of the larger one
     assert one.width < every.width / 20  # pyright: ignore[reportAttributeAccessIssue]
+    assert dc.plan(model, **asked, parameter="u") == one
     with pytest.raises(UsageError) as error:
-        dc.plan(model, **asked, parameter="u")
+        dc.plan(model, **asked, parameter="w")
     assert "coefficients[u]" in str(error.value.hint)

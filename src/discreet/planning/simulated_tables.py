@@ -128,11 +128,14 @@ class Tables:
         """Return the tables with a parameter that the posterior has: by default what it has most numbers of."""
         one = self._posteriors(mechanism, 0, "auto", 100)[0]
         alone = tuple(one.scalars())
-        if self.parameter and self.parameter not in (*one.draws, *alone):
-            raise _no_parameter(self.model, self.parameter, dict.fromkeys((*one.draws, *alone)))
-        name = self.parameter or max(one.draws, key=lambda name: one.draws[name].ndim)
-        mine = tuple(full for full in alone if full.startswith(f"{name}["))
-        return replace(self, parameter=name, averaged=mine if len(mine) > 1 else ())
+        # a feature stands for its coefficient
+        mine = [full for full in alone if full.endswith(f"[{self.parameter}]")]
+        asked = mine[0] if len(mine) == 1 else self.parameter
+        if asked and asked not in (*one.draws, *alone):
+            raise _no_parameter(self.model, asked, dict.fromkeys((*one.draws, *alone)))
+        name = asked or max(one.draws, key=lambda name: one.draws[name].ndim)
+        averaged = tuple(full for full in alone if full.startswith(f"{name}["))
+        return replace(self, parameter=name, averaged=averaged if len(averaged) > 1 else ())
 
     def _posteriors(self, mechanism: Mechanism, table: int, engine: Any, draws: int) -> list[Posterior]:
         """Return the posterior of a table, or of each of its groups."""
