@@ -13,6 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.cli import run
+from discreet.cli.options import read_model
 from discreet.curator.declaration_template import DECLARABLE, template
 from discreet.models.schema_files import described_columns
 
@@ -132,3 +133,20 @@ def test_pictures_have_one_word_everywhere() -> None:
     """Whatever draws takes --plot; where the picture is all there is to write, -o is the same."""
     assert run(["distinguish", "--epsilon", "0.5", "--error", "0.1", "--plot", "limit.png"]) == 0
     assert Path("limit.png").stat().st_size > 1000
+
+
+def test_a_regression_is_declared_by_lists_and_bounds(tmp_path: Path) -> None:
+    """What is uncommented is a model: the target, the features, and each column once."""
+    rows = tmp_path / "patients.csv"
+    rows.write_text("age,smoker,pressure\n50,no,120\n", encoding="utf-8")
+    made = tmp_path / "line.toml"
+    assert run(["declare", str(rows), "-m", "linear_regression", "-o", str(made)]) == 0
+    kept = ("target", "features", "age = [0", 'smoker = ["label', "pressure = [0")
+    lines = made.read_text(encoding="utf-8").splitlines()
+    lines = [line[2:] if line[2:].startswith(kept) else line for line in lines]
+    made.write_text("\n".join(lines), encoding="utf-8")
+    assert read_model(str(made)) == dc.models.LinearRegression(
+        "pressure",
+        ["age", "smoker"],
+        bounds={"age": (0, 100), "smoker": ["label", "another label"], "pressure": (0, 100)},
+    )

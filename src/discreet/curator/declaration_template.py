@@ -17,7 +17,7 @@ from discreet.models.schema_files import Described, described_columns
 from discreet.names import closest
 
 # What stands for a declaration that only its curator can make.
-_LABELS, _BOUNDS = '["label", "another label"]', "{ bounds = [0, 100] }"
+_LABELS, _NUMBERS = '["label", "another label"]', "{{ bounds = [{}] }}"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: Models that a template is written for.
 DECLARABLE = tuple(name for name in MODELS if name not in ELSEWHERE)
@@ -65,7 +65,9 @@ def template(data: Any = None, *, model: str = "contingency_table", schema: str 
 
 def _written(model: str, columns: Sequence[Described]) -> str:
     arguments = inspect.signature(kind_named(model)).parameters
-    plain = [one for name, one in arguments.items() if name not in COLUMN_KEYS]
+    # of a regression columns are named in lists, and declared once
+    by_name = "bounds" in arguments
+    plain = [one for name, one in arguments.items() if name not in COLUMN_KEYS and name != "bounds"]
     lines = [
         "# A declaration, to be filled in: discreet release DATA --model THIS.toml --epsilon 1 -o release.json",
         "# It was written from the names of the columns. Labels and bounds come from public knowledge (a code book,",
@@ -73,15 +75,19 @@ def _written(model: str, columns: Sequence[Described]) -> str:
         "",
         f'model = "{model}"',
     ]
-    if not any(name in COLUMN_KEYS for name in arguments):
+    if by_name:
+        names = [json.dumps(column.name, ensure_ascii=False) for column in columns if not column.is_unit]
+        lines += ["# the target, and those of the other columns that it may depend on"]
+        lines += [f"# target = {names[-1]}", f"# features = [{', '.join(names[:-1])}]"]
+    elif not any(name in COLUMN_KEYS for name in arguments):
         lines += ["# its columns are named in lists; the table has", *_named(columns)]
     for one in plain:
         needed = one.default is inspect.Parameter.empty
         value = "…" if needed or one.default is None else json.dumps(one.default, default=str)
         lines.append(f"# {one.name} = {value}{'  # needed' if needed else ''}")
-    for name in (name for name in arguments if name in COLUMN_KEYS):
+    for name in ["bounds"] if by_name else [name for name in arguments if name in COLUMN_KEYS]:
         lines += ["", f"[{name}]", "# keep the columns that belong here, each in the form that fits"]
-        lines += [line for column in columns for line in _column(column)]
+        lines += [line for column in columns for line in _column(column, "[{}]" if by_name else _NUMBERS)]
     return "\n".join(lines) + "\n"
 
 
@@ -89,7 +95,8 @@ def _named(columns: Sequence[Described]) -> list[str]:
     return [f"#     {json.dumps(column.name, ensure_ascii=False)}" for column in columns]
 
 
-def _column(column: Described) -> list[str]:
+def _column(column: Described, numbers: str) -> list[str]:
+    """Return the lines of a column; ``numbers`` is how the bounds of one with numbers are written."""
     key = column.name if _BARE.fullmatch(column.name) else json.dumps(column.name, ensure_ascii=False)
     if column.is_unit:
         return [f"# {key} names people: give it as --unit, and leave it out here"]
@@ -97,5 +104,5 @@ def _column(column: Described) -> list[str]:
         return [f"# {key} = {json.dumps(list(column.labels), ensure_ascii=False)}"]
     if column.bounds is not None:
         ends = ", ".join(end if "/" not in end else json.dumps(end) for end in column.bounds)
-        return [f"# {key} = {{ bounds = [{ends}] }}"]
-    return [f"# {key} = {_LABELS}", f"# {key} = {_BOUNDS}"]
+        return [f"# {key} = {numbers.format(ends)}"]
+    return [f"# {key} = {_LABELS}", f"# {key} = {numbers.format('0, 100')}"]
