@@ -26,7 +26,7 @@ from regression import table_of
 import discreet as dc
 from discreet.inference.diagnostics import bulk_ess
 from discreet.inference.regression import MomentDraws, Readings, draw_population
-from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, B
+from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, A, B
 
 N, TARGET, FARTHEST = 20_000, 20.0, 0.2
 CHAINS, DRAWS, WARMUP = 4, 4000, 1000
@@ -39,7 +39,6 @@ def nuts_model(readings: Readings) -> Callable[[Any], None]:
     import numpyro.distributions as dist
 
     p, d = readings.size, readings.size - 1
-    share_power = min(1.0, 0.5 * d)
     lower = np.tril_indices(p)
     scales = jnp.asarray(np.concatenate([readings.mean_scales, readings.product_scales[lower]]))
 
@@ -47,8 +46,8 @@ def nuts_model(readings: Readings) -> Callable[[Any], None]:
         mean = jnp.asarray(numpyro.sample("mean", dist.Normal(jnp.zeros(p), MEAN_SD)))
         sd = jnp.exp(numpyro.sample("log_sd", dist.Normal(LOG_SD * jnp.ones(p), SPREAD)))
         correlation = numpyro.sample("correlation", dist.LKJCholesky(d, ETA))
-        share = numpyro.sample("share", dist.Beta(share_power, B))
-        numpyro.factor("soft", (0.5 * d - share_power) * jnp.log(share / (share + SOFT)))
+        share = numpyro.sample("share", dist.Beta(A, B))
+        numpyro.factor("soft", (0.5 * d - A) * jnp.log(share / (share + SOFT)))
         direction = numpyro.sample("direction", dist.Normal(jnp.zeros(d), 1))
         direction = direction / jnp.linalg.norm(direction)
         root = jnp.zeros((p, p)).at[:d, :d].set(correlation)
