@@ -32,7 +32,7 @@ PARTS: dict[str, Callable[[], tuple[Table, ...]]] = {
 #: Parts whose tables are read with their first features, as many as are asked for; the others with all they have.
 NAMED = ("chosen", "held out")
 # shares after the first resamples from which on a cell needs no more of them, also with ten features
-_CLEAR, _CLEAR_OF_MANY = 0.93, 0.91
+_CLEAR, _CLEAR_OF_MANY = 0.915, 0.9
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,6 @@ def test_empty_table_under_replace_is_refused() -> None:
 def test_rho_and_delta_are_for_gaussian_noise_unless_another_is_named() -> None:
     rows = [0, 1, 1]
     for budget in ({"rho": "0.1"}, {"epsilon": 1, "delta": "1e-6"}):
-        release = dc.release(rows, dc.Bernoulli(), **budget)  # pyright: ignore[reportArgumentType]
+        release = dc.release(rows, dc.Bernoulli(), **budget)  # pyright: ignore[reportArgumentType, reportCallIssue]
         assert {one.kind for one in release.noise} == {"gaussian"}
     assert {one.kind for one in dc.release(rows, dc.Bernoulli(), epsilon=1).noise} == {"laplace"}
