@@ -142,3 +142,15 @@ def test_readings_of_features_are_those_without_the_target(rng: np.random.Genera
     assert part.sds[0] == whole.sds[0][:1]
     assert part.sds[1] == whole.sds[1][:1, :1]
     assert part.at_face_value(500.0)[1] == whole.at_face_value(500.0)[1][:1, :1]
+
+
+def test_gaussian_noise_is_named_where_it_is_much_smaller(rng: np.random.Generator) -> None:
+    names = [f"x{i}" for i in range(4)]
+    rows = {name: rng.uniform(-1, 1, 500) for name in ["y", *names]}
+    laplace, gaussian = dc.mechanisms.Laplace(epsilon=1), dc.mechanisms.Gaussian(rho="0.01")
+    told = headline(rows, unit_model("y", names), laplace, rng)
+    assert told.endswith("Gaussian noise (rho=) is much smaller")
+    for features, mechanism in ((names, gaussian), (names[:2], dc.mechanisms.Laplace(epsilon="0.2"))):
+        said = headline(rows, unit_model("y", features), mechanism, rng)
+        assert said.startswith("noise dominates")
+        assert "Gaussian" not in said

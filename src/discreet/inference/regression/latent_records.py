@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from discreet.compiled import njit
-from discreet.inference.regression.moment_kernels import log_density
+from discreet.inference.regression.moment_kernels import largest_form, log_density
 from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD, expected_tail
 
 _AIM, _SINGLE = 0.3, 0.44
@@ -35,7 +35,7 @@ _expected_tail = njit(cache=True)(expected_tail)
 @njit(cache=True)
 def _log_prior(q, slope, y, scale, yy, scales, other, places, work):
     """Return the log prior of a state, up to a constant: its density without records, ties and linear forms."""
-    none, no_forms = np.zeros((y.size, y.size), dtype=np.bool_), np.zeros((0, 1))
+    none, no_forms = np.zeros((y.size, y.size), dtype=np.bool_), np.zeros((1, 0))
     return log_density(
         q,
         slope,
@@ -59,7 +59,7 @@ def _log_prior(q, slope, y, scale, yy, scales, other, places, work):
 @njit(cache=True)
 def _log_noise(sums, products, y, scale, laplace, yy, scales, forms, places):
     total = 0.0
-    residuals = np.zeros(forms.shape[1])
+    residuals = np.zeros(forms.shape[0])
     for j in range(y.size):
         r = (y[j] - sums[j]) / scale[j]
         total -= abs(r) if laplace else 0.5 * r * r
@@ -68,12 +68,7 @@ def _log_noise(sums, products, y, scale, laplace, yy, scales, forms, places):
             r = (yy[j, k] - products[j, k]) / scales[j, k]
             total -= abs(r) if laplace else 0.5 * r * r
             residuals[places[j, k + 1]] = yy[j, k] - products[j, k]
-    for f in range(forms.shape[0]):
-        s = 0.0
-        for c in range(residuals.size):
-            s += forms[f, c] * residuals[c]
-        total = min(total, -s)
-    return total
+    return min(total, -abs(largest_form(forms, residuals)[0])) if forms.shape[1] > 0 else total
 
 
 @njit(cache=True)

@@ -213,7 +213,7 @@ def _climbed(readings: Readings, n: float, q: np.ndarray) -> np.ndarray:
     mean_sds, product_sds = readings.sds
     sds = np.where(readings.tied, 1.0, product_sds)
     given = (readings.means, mean_sds, False, readings.products, sds, readings.tied, readings.other)
-    given = (*given, readings.tie(n), np.zeros((0, 1)), readings.thinned[1])
+    given = (*given, readings.tie(n), np.zeros((1, 0)), readings.thinned[1])
     p = readings.size
     work = [np.zeros((p, p)) for _ in range(3)]
     slope, tried = np.zeros(len(q)), np.zeros(len(q))

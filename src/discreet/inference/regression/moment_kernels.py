@@ -6,8 +6,8 @@ of L's diagonal: every q is a possible table, up to the bounds. The target last.
     log noise(y - n M) + log prior(m, W) + sum_j (p - j + 1) log L_jj,        M = W + m m^T,  j = 0, ..., p - 1,
 
 the last term being the Jacobian of W in L. Noise is independent, or Laplace noise that is thinned: minus its log
-density is then the larger of what Laplace noise has and of the largest of ``forms``, linear in the sums. Entries of M
-that repeat another one, or are 0, are tied to it within ``tie``. The prior is that of
+density is then the larger of what Laplace noise has and of the largest absolute value of ``forms``, linear in the
+sums. Entries of M that repeat another one, or are 0, are tied to it within ``tie``. The prior is that of
 :mod:`~discreet.inference.regression.moment_prior`.
 
 The number of records, where it is not known, moves too: n' is one of draws from what is known of it, moments are
@@ -30,13 +30,29 @@ _COUNT_MOVES, _NEAREST = 4, 6.0
 
 
 @njit(cache=True)
-def _beyond(q, n, W, y, scale, yy, scales, forms, places):
-    """Return the log density of noise that is thinned, and its largest linear form; 0 and -1 where Laplace's holds.
+def largest_form(forms, residuals):
+    """Return the largest absolute value of the linear forms, and which it is; ``forms`` are coordinates × forms."""
+    values = np.zeros(forms.shape[1])
+    # form after form would be a sum that waits for itself; coordinate by coordinate several are added at once
+    for c in range(residuals.size):
+        r = residuals[c]
+        for f in range(values.size):
+            values[f] += forms[c, f] * r
+    most = 0
+    for f in range(values.size):
+        if abs(values[f]) > abs(values[most]):
+            most = f
+    return values[most], most
 
-    ``places`` says which coordinate each sum is: of term j in (j, 0), of the product of j and k <= j in (j, k + 1); -1
-    for a product that repeats another one.
+
+@njit(cache=True)
+def _beyond(q, n, W, y, scale, yy, scales, forms, places):
+    """Return the log density of noise that is thinned, its largest linear form and that form's sign.
+
+    All are 0 where Laplace's density holds. ``places`` says which coordinate each sum is: of term j in (j, 0), of the
+    product of j and k <= j in (j, k + 1); -1 for a product that repeats another one.
     """
-    residuals = np.zeros(forms.shape[1])
+    residuals = np.zeros(forms.shape[0])
     total = 0.0
     for j in range(y.size):
         r = y[j] - n * q[j]
@@ -48,14 +64,10 @@ def _beyond(q, n, W, y, scale, yy, scales, forms, places):
                 r = yy[j, k] - n * (W[j, k] + q[j] * q[k])
                 residuals[at] = r
                 total += abs(r) / scales[j, k]
-    most = -1
-    for f in range(forms.shape[0]):
-        s = 0.0
-        for c in range(residuals.size):
-            s += forms[f, c] * residuals[c]
-        if s > total:
-            total, most = s, f
-    return (-total if most >= 0 else 0.0), most
+    value, most = largest_form(forms, residuals)
+    if abs(value) <= total:
+        return 0.0, 0, 0.0
+    return -abs(value), most, math.copysign(1.0, value)
 
 
 @njit(cache=True)
@@ -81,13 +93,13 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, forms,
             W[j, k] = s
             W[k, j] = s
     lp = 0.0
-    most = -1
-    if forms.shape[0] > 0:
-        lp, most = _beyond(q, n, W, y, scale, yy, scales, forms, places)
+    most, sign = 0, 0.0
+    if forms.shape[1] > 0:
+        lp, most, sign = _beyond(q, n, W, y, scale, yy, scales, forms, places)
     for j in range(p):
         r = (y[j] - n * q[j]) / scale[j]
-        if most >= 0:
-            g[j] = n * forms[most, places[j, 0]]
+        if sign != 0:
+            g[j] = sign * n * forms[places[j, 0], most]
         elif laplace:
             lp -= abs(r)
             g[j] = n * math.copysign(1.0, r) / scale[j]
@@ -117,8 +129,8 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, forms,
                     H[b - 1, a - 1] -= half
             else:
                 r = (yy[j, k] - n * value) / scales[j, k]
-                if most >= 0:
-                    gr = n * forms[most, places[j, k + 1]]
+                if sign != 0:
+                    gr = sign * n * forms[places[j, k + 1], most]
                 elif laplace:
                     lp -= abs(r)
                     gr = n * math.copysign(1.0, r) / scales[j, k]

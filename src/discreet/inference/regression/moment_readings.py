@@ -175,10 +175,15 @@ class Readings:
 
     @property
     def thinned(self) -> tuple[np.ndarray, np.ndarray]:
-        """What thins Laplace noise: linear forms, and where each sum is in them; no forms where nothing does."""
+        """What thins Laplace noise: sums × linear forms, and where each sum is; no forms where nothing does.
+
+        Of a form and its negative, which there always is too, one is enough.
+        """
         if self.joint is None:
-            return np.zeros((0, 1)), np.zeros((self.size, self.size + 1), dtype=np.int64)
-        return np.array(self.joint.forms), self.places
+            return np.zeros((1, 0)), np.zeros((self.size, self.size + 1), dtype=np.int64)
+        forms = np.array(self.joint.forms)
+        first = forms[np.arange(len(forms)), (forms != 0).argmax(axis=1)]
+        return np.ascontiguousarray(forms[first > 0].T), self.places
 
     @property
     def places(self) -> np.ndarray:

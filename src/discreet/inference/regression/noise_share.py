@@ -35,6 +35,8 @@ _CONCERNED, _LISTED = 0.1, 3
 _STILL, _FEW = 0.01, 5
 # on mapped bounds: a mean this near to one has nearly all values there; noise below this tells so
 _AT_A_BOUND, _TELLS = 0.01, 0.03
+# features from which on Gaussian noise is much smaller than Laplace noise at budgets that are alike
+_MANY = 3
 # a larger factor is not told from so noisy moments
 _MOST_TIMES = 10.0
 
@@ -138,10 +140,19 @@ def _hidden(release: Release, readings: Readings, n: float, people: float) -> st
     still = (np.diag(covariance) < CLEAR * squares / n)[concerned].any()
     alike = " or repeats the others" * (len(concerned) > 1)
     unless = f", unless one of them hardly varies within its bounds{alike}" * bool(capped or still or usual)
+    other = "; for so many terms Gaussian noise (rho=) is much smaller" * _pays_by_coordinate(
+        release, readings
+    )
     return (
         "noise dominates: the noisy moments are not clearly those of any table, and what is said of the slopes of "
-        f"{names} is mostly the prior's; at least about {budget}, or {records}, {more}are needed{unless}"
+        f"{names} is mostly the prior's; at least about {budget}, or {records}, {more}are needed{unless}{other}"
     )
+
+
+def _pays_by_coordinate(release: Release, readings: Readings) -> bool:
+    """Return whether the noise is Laplace's on each sum, of so many terms that Gaussian noise is much smaller."""
+    by_coordinate = release.noise[0].kind == "laplace" and release.mechanism.joint(release) is None
+    return by_coordinate and readings.size >= _MANY
 
 
 def residual_headline(readings: Readings, counts: np.ndarray) -> str:
