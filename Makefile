@@ -134,6 +134,7 @@ studies: $(VENV)/.installed-studies
 	$(BIN)/python studies/class_means.py --check
 	$(BIN)/python studies/planning.py --check
 	$(BIN)/python studies/regression_peers.py --check
+	$(BIN)/python studies/uneven_residuals.py --check
 
 # the studies of real data alone, two at a time
 evidence: $(VENV)/.installed-studies

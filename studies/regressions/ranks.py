@@ -16,7 +16,13 @@ from scipy import stats
 import discreet as dc
 from discreet.curator.publish import choose_mechanism, privatize
 from discreet.inference.missing_prior import missing_prior
-from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD, draw_prior, expected_tail
+from discreet.inference.regression.moment_prior import (
+    EXCESS_SPREAD,
+    draw_prior,
+    expected_excess,
+    expected_tail,
+    towards,
+)
 from discreet.models.layout import FINE
 from discreet.samplers.secure import RandomSource
 
@@ -91,7 +97,8 @@ def run(cell: RankCell, trials: int, seed: int, *, draws: int = 1000) -> Ranks:
         usable = cell.n
         if cell.neighbors == "replace":
             usable = max(cell.n - missing_prior(None, cell.n).sample(rng), cell.d + 2)
-        excess = EXCESS * np.exp(EXCESS_SPREAD * rng.standard_normal())
+        median, spread = expected_excess(towards(mean, covariance))
+        excess = median * np.exp(spread * rng.standard_normal())
         tails = np.sqrt(rng.gamma(1 / excess, excess, usable))
         tail = float(expected_tail(mean[-1:], covariance[-1:, -1])[0])
         tail *= np.exp(EXCESS_SPREAD * rng.standard_normal())

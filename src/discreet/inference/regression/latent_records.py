@@ -23,13 +23,19 @@ import numpy as np
 
 from discreet.compiled import njit
 from discreet.inference.regression.moment_kernels import largest_form, log_density
-from discreet.inference.regression.moment_prior import EXCESS, EXCESS_SPREAD, expected_tail
+from discreet.inference.regression.moment_prior import (
+    EXCESS,
+    EXCESS_SPREAD,
+    expected_excess,
+    expected_tail,
+)
 
 _AIM, _SINGLE = 0.3, 0.44
 # a scale is not so small that its logarithm is none
 _LEAST_SCALE = 1e-8
 
 _expected_tail = njit(cache=True)(expected_tail)
+_expected_excess = njit(cache=True)(expected_excess)
 
 
 @njit(cache=True)
@@ -135,15 +141,32 @@ def _log_gamma_density(t, c):
 
 
 @njit(cache=True)
+def _towards(q, p, own):
+    """Return what :func:`~discreet.inference.regression.moment_prior.towards` does, of a state; ``own`` is W_yy."""
+    most, at, last = -1.0, p, q.size - p
+    for j in range(p - 1):
+        # the row of L of feature j beside the target's
+        square = math.exp(q[at + j])
+        product, square = square * q[last + j], square * square
+        for k in range(j):
+            product += q[at + k] * q[last + k]
+            square += q[at + k] ** 2
+        most = max(most, product / math.sqrt(square * own) * q[j] * q[p - 1])
+        at += j + 1
+    return most
+
+
+@njit(cache=True)
 def _log_excess_prior(q, p, k, c):
     """Return the log prior density of log c, of all records' scales (0) or of the target's own (1), for a state."""
-    middle = EXCESS
+    own = math.exp(q[q.size - 1]) ** 2
+    for a in range(q.size - p, q.size - 1):
+        own += q[a] ** 2
     if k == 1:
-        own = math.exp(q[q.size - 1]) ** 2
-        for a in range(q.size - p, q.size - 1):
-            own += q[a] ** 2
-        middle = _expected_tail(q[p - 1], own)
-    return -0.5 * (math.log(c / middle) / EXCESS_SPREAD) ** 2
+        middle, spread = _expected_tail(q[p - 1], own), EXCESS_SPREAD
+    else:
+        middle, spread = _expected_excess(_towards(q, p, own))
+    return -0.5 * (math.log(c / middle) / spread) ** 2 - math.log(spread)
 
 
 @njit(cache=True)
@@ -189,7 +212,8 @@ def latent_walk(
     moved, new_e, new_z = np.zeros(p), np.zeros((most, p)), np.zeros((most, p))
     new_sums, new_products = np.zeros(p), np.zeros((p, p))
     noise = _log_noise(sums, products, y, scale, laplace, yy, scales, forms, places)
-    prior = _log_prior(q, slope, y, scale, yy, scales, other, places, work) + _log_excess_prior(q, p, 1, c[1])
+    prior = _log_prior(q, slope, y, scale, yy, scales, other, places, work)
+    prior += _log_excess_prior(q, p, 0, c[0]) + _log_excess_prior(q, p, 1, c[1])
     turn, other_t, log_steps = 0.5, np.ones(2), np.full((2, dim), math.log(0.1))
     draws, numbers = np.zeros((n_draws, dim)), np.zeros(n_draws)
     accepted = np.zeros(3)
@@ -248,7 +272,7 @@ def latent_walk(
                 before = q[a]
                 q[a] = before + math.exp(log_steps[held, a]) * rng.standard_normal()
                 new_prior = _log_prior(q, slope, y, scale, yy, scales, other, places, work)
-                new_prior += _log_excess_prior(q, p, 1, c[1])
+                new_prior += _log_excess_prior(q, p, 0, c[0]) + _log_excess_prior(q, p, 1, c[1])
                 chance, found, new_density = 0.0, noise, 0.0
                 if new_prior > -np.inf and held == 0:
                     for i in range(u):
@@ -283,7 +307,7 @@ def latent_walk(
                 ratio += _log_gamma_density(t[i, k], new_c) - _log_gamma_density(t[i, k], c[k])
             if math.log(rng.random()) < ratio:
                 c[k] = new_c
-                prior += gained if k == 1 else 0.0
+                prior += gained
                 accepted[2] += 0.5
         if sweep >= n_warm and (sweep - n_warm) % thin == thin - 1:
             at = (sweep - n_warm) // thin

@@ -9,8 +9,9 @@ first order is how precise slopes and residual variances are for their n: hetero
 need E[x^2 e^2] and E[e^4], which were not released. So records are taken to be a scale mixture of normals, whose
 kurtosis 3 c is unknown: the variance of slopes is c times, that of the residual variance (3 c - 1) / 2 times what
 normal records have, and a table of n records says as much as n / c of them. What the sandwich estimator reads off
-residuals, a lognormal prior on c - 1 stands for. Residuals of a target that sits near a bound may have heavier tails
-of their own, apart from the features: that is for the residual variance alone.
+residuals, a lognormal prior on c - 1 stands for. It expects more where a feature and the target have their tails at a
+common end and go together, because residuals grow along with such columns. Residuals of a target that sits near a bound
+may have heavier tails of their own, apart from the features: that is for the residual variance alone.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ import numpy as np
 
 from discreet.inference.regression.moment_draws import MomentDraws, resampled
 from discreet.inference.regression.moment_prior import (
-    EXCESS,
     EXCESS_SPREAD,
+    expected_excess,
     expected_tail,
     log_prior,
     log_prior_given_features,
+    towards,
 )
 
 _LEAST_EFFECTIVE = 0.02
@@ -68,7 +70,8 @@ def draw_population(table: MomentDraws, rng: np.random.Generator, *, naive: bool
     n = np.maximum(table.records, p + 2.0)
     ratio, residual_ratio = np.ones(size), np.ones(size)
     if not naive:
-        ratio = 1 + EXCESS * np.exp(EXCESS_SPREAD * rng.standard_normal(size))
+        median, spread = expected_excess(towards(table.mean, table.covariance))
+        ratio = 1 + median * np.exp(spread * rng.standard_normal(size))
         tail = expected_tail(table.mean[:, d], (table.root[:, d] ** 2).sum(axis=1))
         tail = tail * np.exp(EXCESS_SPREAD * rng.standard_normal(size))
         # a variance is half as precise as its kurtosis less one

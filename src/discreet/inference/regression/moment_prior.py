@@ -16,10 +16,35 @@ import numpy as np
 
 MEAN_SD, LOG_SD, SPREAD, ETA, A, B, EDGE = 0.5, log(0.3), 0.8, 2.0, 0.5, 1.0, 0.05
 SOFT = 0.02
-#: Kurtosis of the records is 3 times one plus a lognormal number with this median and log sd.
+#: Kurtosis of the records is 3 times one plus a lognormal number with this median and log sd, or a larger one.
 EXCESS, EXCESS_SPREAD = 0.3, 0.8
+# how far towards a common end is far, and what median and log sd are then, beside these
+_FAR, _FAR_MEDIAN, _FAR_SPREAD = 0.3, 3.0, 2.5
 # tails of the target: at least, at most, and where half of what is between them is reached
 _LEAST_TAIL, _MOST_TAIL, _HALF_TAIL = 0.3, 5.0, 0.4
+
+
+def towards(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return how much the target and a feature have their tails in one direction, and go together there: at most 1.
+
+    It is the correlation times both distances of a mean from the middle of the bounds, of the feature that has most of
+    it. Such columns grow together, and residuals with them: expenditure on income, price on size.
+    """
+    d = mean.shape[-1] - 1
+    sd = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    together = covariance[..., d, :d] / (sd[..., :d] * sd[..., d, None])
+    return (together * mean[..., :d] * mean[..., d, None]).max(axis=-1)
+
+
+def expected_excess(toward: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the median and the log sd of what the kurtosis' ratio is above 1, for :func:`towards`.
+
+    The variance of slopes is multiplied by that ratio. What the sandwich estimator has of it in 1,500 slopes of random
+    regressions of real tables (``studies/uneven_residuals.py``) is 1.0 in the middle and 2.4 from the largest twentieth
+    on, but 1.2 and 17 in the tenth of them whose tails are furthest towards a common end.
+    """
+    far = np.minimum(np.maximum(toward, 0.0) / _FAR, 1.0)
+    return EXCESS * _FAR_MEDIAN**far, EXCESS_SPREAD * (1.0 + (_FAR_SPREAD - 1.0) * far)
 
 
 def expected_tail(mean: np.ndarray | float, variance: np.ndarray | float) -> np.ndarray:
