@@ -63,6 +63,6 @@ def test_intervals_hold_where_residuals_grow_with_the_target(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # at a true share of 90%, and of 90% for the control, false alarms are below 1e-4
-    assert held(rng, 80) >= stats.binom.ppf(1e-4, 80, 0.9)
+    assert held(rng, 200) >= stats.binom.ppf(1e-4, 200, 0.9)
     monkeypatch.setattr(moment_population, "expected_excess", lambda _: (EXCESS, EXCESS_SPREAD))
-    assert held(rng, 80) < stats.binom.ppf(1e-4, 80, 0.9)
+    assert held(rng, 200) < stats.binom.ppf(1e-4, 200, 0.9)

@@ -10,14 +10,14 @@ import numpy as np
 
 from discreet.artifact import Release
 from discreet.inference.engine import Question
-from discreet.inference.record_prior import CountPrior
+from discreet.inference.record_prior import CountPrior, closest
 from discreet.models.design import Design
 from discreet.models.regression import Regression
 from discreet.privacy import Noise
 from discreet.privacy.thinned import ThinnedLaplace
 
 # counts that are weighed one by one; of more, some
-_MOST_COUNTS = 20_000
+_MOST_COUNTS = 1_000_000
 _LOG_TAIL = 40.0
 # the least eigenvalue of a covariance matrix on mapped bounds
 _LEAST = 1e-6
@@ -233,7 +233,17 @@ def _weighed(prior: CountPrior, reading: int, noise: Noise) -> tuple[np.ndarray,
     if most < least:
         # so far outside that only the nearest possible count is left
         return np.array([float(max(prior.low, 1) if reading < least else max(most, 1))]), np.ones(1)
-    found = np.unique(np.round(np.linspace(least, most, min(most - least + 1, _MOST_COUNTS))))
-    log_weights = prior.log_mass(found) + noise.log_mass(reading - found)
+    found = np.arange(float(least), most + 1.0)
+    if len(found) > _MOST_COUNTS:
+        # one by one where the prior has a peak, and where few values are missing
+        near = [node + side for node in prior.nodes for side in (-1.0, 0.0, 1.0)]
+        some = np.round(np.linspace(least, most, _MOST_COUNTS))
+        found = np.unique(np.concatenate([some, near, found[-_MOST_COUNTS // 10 :]]))
+        found = found[(least <= found) & (found <= most)]
+    # a count stands for all that no other one is nearer to
+    ends = np.concatenate([[least - 0.5], (found[1:] + found[:-1]) / 2, [most + 0.5]])
+    log_weights = prior.log_mass(found) + noise.log_mass(reading - found) + np.log(np.diff(ends))
+    if log_weights.max() == -np.inf:
+        return np.array([float(closest(prior, reading))]), np.ones(1)
     weights = np.exp(log_weights - log_weights.max())
     return found, weights / weights.sum()

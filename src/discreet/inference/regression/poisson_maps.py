@@ -89,6 +89,6 @@ def response(
     """Return how far means move with their logs, over the weight at the start, and the derivative."""
     means = np.exp(np.clip(predictors, -30.0, np.log(most)))
     weights = np.minimum(means, heaviest)
-    # beyond the bound means stay, as the target does
+    # means beyond the bound, as no target is, still say which way back is
     moved = np.exp(np.clip(predictors + change, -30.0, np.log(most) + 1.0))
     return (moved - means) / weights, moved / weights
