@@ -154,3 +154,16 @@ def test_gaussian_noise_is_named_where_it_is_much_smaller(rng: np.random.Generat
         said = headline(rows, unit_model("y", features), mechanism, rng)
         assert said.startswith("noise dominates")
         assert "Gaussian" not in said
+
+
+def test_a_label_that_no_row_has_is_found_by_its_noisy_mean(rng: np.random.Generator) -> None:
+    """The square of a sign has no noise of its own, but its variance has that of the mean."""
+    n = 1000
+    rows = {"y": rng.uniform(-1, 1, n), "x": rng.uniform(-1, 1, n), "s": ["no"] * n}
+    bounds = {"y": (-1, 1), "x": (-1, 1), "s": ["no", "other"]}
+    model = dc.models.LinearRegression("y", ["x", "s"], bounds=bounds)
+    gaussian = dc.mechanisms.Gaussian(rho="0.1")
+    said = [headline(rows, model, gaussian, rng) for _ in range(40)]
+    silent = sum("'s=other'" not in one for one in said)
+    # a mean that is two sds off, which 2.3% are
+    assert silent <= stats.binom.isf(1e-4, 40, 0.03)

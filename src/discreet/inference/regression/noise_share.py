@@ -60,7 +60,7 @@ def clearance(readings: Readings, n: float) -> tuple[float, float, np.ndarray]:
     """
     mean, covariance = readings.at_face_value(n)
     mean_sds, product_sds = readings.sds
-    scale = _scale(readings, n, covariance)
+    scale = _scale(readings, n)
     spectrum, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
     v = vectors[:, 0] / scale
     # slopes of v'Cv along the sums; what a tied product repeats moves it in its stead
@@ -79,9 +79,12 @@ def clearance(readings: Readings, n: float) -> tuple[float, float, np.ndarray]:
     return float(spectrum[0]), math.sqrt(variance) / n, v
 
 
-def _scale(readings: Readings, n: float, covariance: np.ndarray) -> np.ndarray:
+def _scale(readings: Readings, n: float) -> np.ndarray:
     """Return how much each term varies: no less than noise tells, so that one that may be constant is found."""
-    return np.sqrt(np.maximum(np.diag(covariance), np.maximum(_BELOW * square_sds(readings) / n, 1e-4)))
+    mean, covariance = readings.at_face_value(n)
+    # of a sign only the mean is noisy
+    noise = np.hypot(square_sds(readings), 2 * np.clip(mean, -1, 1) * readings.sds[0]) / n
+    return np.sqrt(np.maximum(np.diag(covariance), np.maximum(_BELOW * noise, 1e-4)))
 
 
 def noise_headline(question: Question, readings: Readings, counts: np.ndarray, usable: np.ndarray) -> str:
@@ -115,7 +118,7 @@ def _hidden(release: Release, readings: Readings, n: float, people: float) -> st
         return ""
     _, covariance = readings.at_face_value(n)
     # parts of the direction where the terms vary alike
-    parts = (v * _scale(readings, n, covariance)) ** 2
+    parts = (v * _scale(readings, n)) ** 2
     concerned = np.flatnonzero(parts >= min(_CONCERNED, 0.5 * parts.max()))
     names = _listed([readings.names[k] for k in concerned])
     # noise is small beside what terms usually vary, by themselves or beside each other
