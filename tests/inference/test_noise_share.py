@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import discreet as dc
 from discreet.curator.publish import sample_with
 from discreet.inference.regression import Readings
 from discreet.inference.regression.latent_records import _log_gamma_density
-from discreet.inference.regression.noise_share import clearance, square_sds
+from discreet.inference.regression.noise_share import CLEAR, clearance, square_sds
 from discreet.mechanisms.base import Mechanism, RandomSource
 
 
@@ -156,14 +157,23 @@ def test_gaussian_noise_is_named_where_it_is_much_smaller(rng: np.random.Generat
         assert "Gaussian" not in said
 
 
-def test_a_label_that_no_row_has_is_found_by_its_noisy_mean(rng: np.random.Generator) -> None:
-    """The square of a sign has no noise of its own, but its variance has that of the mean."""
+@pytest.mark.parametrize("off", [0.5, 1.0, 1.5, 1.8])
+def test_a_label_that_no_row_has_is_found_by_its_noisy_mean(off: float, rng: np.random.Generator) -> None:
+    """The square of a sign has no noise of its own, but its variance has that of the mean: two of it are too few."""
     n = 1000
     rows = {"y": rng.uniform(-1, 1, n), "x": rng.uniform(-1, 1, n), "s": ["no"] * n}
     bounds = {"y": (-1, 1), "x": (-1, 1), "s": ["no", "other"]}
     model = dc.models.LinearRegression("y", ["x", "s"], bounds=bounds)
-    gaussian = dc.mechanisms.Gaussian(rho="0.1")
-    said = [headline(rows, model, gaussian, rng) for _ in range(40)]
-    silent = sum("'s=other'" not in one for one in said)
-    # a mean that is two sds off, which 2.3% are
-    assert silent <= stats.binom.isf(1e-4, 40, 0.03)
+    release = sample_with(RandomSource.seeded(rng), rows, model, dc.mechanisms.Gaussian(rho="0.1"))
+    found = Readings.of(release).of_features
+    sd = found.sds[0][1]
+    means, products = found.means.copy(), found.products.copy()
+    means[1] = -n + off * sd
+    products[0, 1] = products[1, 0] = -means[0] + off * sd
+    least, noise, _ = clearance(replace(found, means=means, products=products), n)
+    assert least < CLEAR * noise
+    # the control: a label that a tenth of the rows have
+    means[1] = -0.8 * n
+    products[0, 1] = products[1, 0] = -0.8 * means[0]
+    least, noise, _ = clearance(replace(found, means=means, products=products), n)
+    assert least > CLEAR * noise
