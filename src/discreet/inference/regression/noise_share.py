@@ -81,10 +81,14 @@ def clearance(readings: Readings, n: float) -> tuple[float, float, np.ndarray]:
 
 def _scale(readings: Readings, n: float) -> np.ndarray:
     """Return how much each term varies: no less than noise tells, so that one that may be constant is found."""
-    mean, covariance = readings.at_face_value(n)
-    # of a sign only the mean is noisy
-    noise = np.hypot(square_sds(readings), 2 * np.clip(mean, -1, 1) * readings.sds[0]) / n
-    return np.sqrt(np.maximum(np.diag(covariance), np.maximum(_BELOW * noise, 1e-4)))
+    _, covariance = readings.at_face_value(n)
+    return np.sqrt(np.maximum(np.diag(covariance), np.maximum(_BELOW * _variance_sds(readings, n), 1e-4)))
+
+
+def _variance_sds(readings: Readings, n: float) -> np.ndarray:
+    """Return the noise's sd on each term's variance: of a sign only the mean is noisy."""
+    mean = np.clip(readings.means / n, -1, 1)
+    return np.hypot(square_sds(readings), 2 * mean * readings.sds[0]) / n
 
 
 def noise_headline(question: Question, readings: Readings, counts: np.ndarray, usable: np.ndarray) -> str:
@@ -160,12 +164,15 @@ def _pays_by_coordinate(release: Release, readings: Readings) -> bool:
 
 def residual_headline(readings: Readings, counts: np.ndarray) -> str:
     """Return a sentence if noise hides how much of the target, the last of the terms, is left unexplained."""
-    least, sd, _ = clearance(readings, float(np.median(counts)))
+    n = float(np.median(counts))
+    least, sd, _ = clearance(readings, n)
     if least > CLEAR * sd:
         return ""
+    still = readings.at_face_value(n)[1][-1, -1] < CLEAR * _variance_sds(readings, n)[-1]
     return (
         f"noise dominates what the features leave unexplained of {readings.names[-1]!r:.60}: its residual sd and R^2 "
         "lean on the prior, slopes hardly; a larger budget or more records would tell"
+        + ", unless it hardly varies within its bounds" * bool(still)
     )
 
 
