@@ -135,6 +135,7 @@ studies: $(VENV)/.installed-studies
 	$(BIN)/python studies/planning.py --check
 	$(BIN)/python studies/regression_peers.py --check
 	$(BIN)/python studies/uneven_residuals.py --check
+	$(BIN)/python studies/map_errors.py --check
 
 # the studies of real data alone, two at a time
 evidence: $(VENV)/.installed-studies

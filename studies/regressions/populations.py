@@ -129,19 +129,11 @@ def read_sklearn(loader: str) -> dict[str, np.ndarray]:
     return {**named, "target": np.asarray(found.target, dtype=float)}
 
 
-def read_randhie() -> dict[str, np.ndarray]:
-    """Return the columns of the health insurance experiment, from statsmodels."""
+def read_statsmodels(name: str) -> dict[str, np.ndarray]:
+    """Return the columns of a table of statsmodels."""
     import statsmodels.api as sm
 
-    frame: Any = sm.datasets.randhie.load_pandas().data
-    return {column: np.asarray(frame[column], dtype=float) for column in frame}
-
-
-def read_macrodata() -> dict[str, np.ndarray]:
-    """Return the columns of quarters of the United States' economy, from statsmodels."""
-    import statsmodels.api as sm
-
-    frame: Any = sm.datasets.macrodata.load_pandas().data
+    frame: Any = getattr(sm.datasets, name).load_pandas().data
     return {column: np.asarray(frame[column], dtype=float) for column in frame}
 
 
@@ -240,7 +232,7 @@ def tables() -> tuple[Table, ...]:
         ),
         read_table(
             "visits (randhie)",
-            read_randhie(),
+            read_statsmodels("randhie"),
             {
                 "mdvis": (0, 40),
                 "lncoins": (0, 5),
@@ -367,7 +359,7 @@ def nearly_explained() -> tuple[Table, ...]:
         read_table("log wage (card)", card, {"lwage": (4, 8), "wage": (100, 2500), "educ": (0, 20)}),
         read_table(
             "product (macrodata)",
-            read_macrodata(),
+            read_statsmodels("macrodata"),
             {"realgdp": (0, 15_000), "realcons": (0, 10_000), "realinv": (0, 2_500)},
         ),
         read_table(

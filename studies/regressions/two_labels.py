@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
+from scipy.special import expit
 
 import discreet as dc
 
@@ -49,7 +50,7 @@ def greatest_likelihood(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x = np.column_stack([np.ones(len(rows)), (rows[:, 1:] - middle) / spread])
     found, inverse = np.zeros(x.shape[1]), np.eye(x.shape[1])
     for _ in range(50):
-        chance = 1 / (1 + np.exp(-x @ found))
+        chance = expit(x @ found)
         inverse = np.linalg.pinv((x * (chance * (1 - chance))[:, None]).T @ x)
         step = inverse @ (x.T @ (rows[:, 0] - chance))
         found = found + step * min(1.0, 2 / max(np.abs(step).max(), 1e-12))
@@ -57,7 +58,7 @@ def greatest_likelihood(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             break
     back = np.diag(np.append(1.0, 1 / spread))
     back[0, 1:] = -middle / spread
-    return back @ found, np.sqrt(np.diag(back @ inverse @ back.T))
+    return back @ found, np.sqrt(np.maximum(np.diag(back @ inverse @ back.T), 0))
 
 
 def _cut(columns: dict[str, np.ndarray], **new: np.ndarray) -> dict[str, np.ndarray]:

@@ -12,7 +12,8 @@ import discreet as dc
 from discreet.curator.publish import sample_with
 from discreet.errors import UsageError
 from discreet.inference.models.logistic_table import greatest
-from discreet.inference.regression.logistic_maps import discriminant
+from discreet.inference.regression.logistic_maps import discriminant, made_up, map_off
+from discreet.inference.regression.shaped_points import shaped_points
 from discreet.mechanisms.base import RandomSource
 
 BOUNDS: dict[str, Any] = {"ill": ["no", "yes"], "age": (0, 100), "dose": (-1, 3), "s": ["a", "b", "c"]}
@@ -91,6 +92,71 @@ def test_the_discriminant_map_is_exact_for_normal_classes(rng: np.random.Generat
     found, residual, r_squared = discriminant(mean[None], covariance[None])
     assert found[0] == pytest.approx([intercept, *slopes])
     assert residual[0] == pytest.approx(v * (1 - r_squared[0]))
+
+
+def moments_of(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the moments of features on mapped bounds and the indicator, of one draw."""
+    both = np.column_stack([x, y])
+    return both.mean(axis=0)[None], np.atleast_2d(np.cov(both.T, bias=True))[None]
+
+
+def test_made_up_points_have_the_moments_and_the_shape_of_their_columns(rng: np.random.Generator) -> None:
+    """A column of two labels has its two values, one near a bound is skewed, one far from both is not."""
+    rows = np.column_stack(
+        [rng.normal(0.1, 0.1, 5000), np.where(rng.random(5000) < 0.2, 1, -1), rng.beta(1, 5, 5000) * 2 - 1]
+    )
+    mean, covariance = rows.mean(axis=0), np.cov(rows.T, bias=True)
+    points = shaped_points(np.repeat(mean[None], 3, axis=0), np.repeat(covariance[None], 3, axis=0))
+    # clipping to the bounds, and what two values cannot follow of a normal copula
+    assert points[0].mean(axis=0) == pytest.approx(mean, abs=0.02)
+    assert np.cov(points[0].T, bias=True) == pytest.approx(covariance, rel=0.05, abs=0.002)
+    third = (((points[0] - mean) / points[0].std(axis=0)) ** 3).mean(axis=0)
+    true = (((rows - mean) / rows.std(axis=0)) ** 3).mean(axis=0)
+    assert third == pytest.approx(true, abs=0.15)
+    assert true[1:].min() > 1
+
+
+@pytest.mark.parametrize("chances", [(0.1, 0.02), (0.05, 0.4), (0.9, 0.05)])
+def test_the_map_is_exact_for_one_feature_of_two_labels(chances: tuple[float, float]) -> None:
+    """Its coefficient is the log of the odds ratio; the discriminant's, the control, is not."""
+    rare, odds = 0.1, np.log(np.array(chances) / (1 - np.array(chances)))
+    n = 1_000_000
+    ill = [round(n * rare * chances[1]), round(n * (1 - rare) * chances[0])]
+    y = np.concatenate([np.arange(round(n * rare)) < ill[0], np.arange(round(n * (1 - rare))) < ill[1]])
+    x = np.repeat([1.0, -1.0], [round(n * rare), round(n * (1 - rare))])
+    aim = (odds[1] - odds[0]) / 2
+    moments = moments_of(x, y)
+    assert made_up(*moments)[0, 1] == pytest.approx(aim, rel=0.02)
+    assert abs(discriminant(*moments)[0][0, 1] / aim - 1) > 0.05
+
+
+def test_the_map_is_the_discriminant_where_features_are_far_from_their_bounds(
+    rng: np.random.Generator,
+) -> None:
+    y = rng.random(200_000) < 0.3
+    x = rng.normal([0.0, 0.1], 0.05, (200_000, 2)) + np.outer(y, [0.04, -0.05])
+    mean, covariance = moments_of(x, y)
+    near, residual, _ = discriminant(mean, covariance)
+    errors = np.sqrt(np.diag(np.linalg.inv(covariance[0, :2, :2])) / residual)
+    apart = (made_up(mean, covariance) - near)[0, 1:] / errors
+    # shares of the standard error of one record
+    assert np.abs(apart).max() < 0.02
+
+
+def test_a_skewed_feature_is_read_nearer_and_what_is_left_is_allowed_for(rng: np.random.Generator) -> None:
+    """An exponential feature, of which the discriminant is further off."""
+    x = np.minimum(rng.exponential(0.25, 400_000), 2) - 1
+    y = rng.random(400_000) < expit(-1.5 + 3 * (x + 1))
+    mean, covariance = moments_of(x[:, None], y)
+    aim = fitted(np.column_stack([np.ones(len(x)), x]), y)[0][1]
+    near, residual, r_squared = discriminant(mean, covariance)
+    found = made_up(mean, covariance)[0, 1]
+    one = 1 / np.sqrt(covariance[0, 0, 0] * residual[0])
+    odds_sd = np.sqrt(r_squared / (residual * (1 - r_squared)))
+    apart = np.abs(found - near[0, 1]) / one
+    sd = one * map_off(mean[:, :1], covariance[:, :1, :1], odds_sd, np.array([apart]))[0, 0]
+    assert abs(near[0, 1] - aim) > 1.3 * abs(found - aim)
+    assert abs(found - aim) < 2 * sd
 
 
 def test_two_releases_hold_what_one_may_be_off_by(rng: np.random.Generator) -> None:

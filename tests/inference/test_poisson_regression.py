@@ -137,7 +137,7 @@ def test_heavy_records_count_in_the_curvature(rng: np.random.Generator) -> None:
     second, off, own = stepped(rows, refined)
     assert (own < 1).all()
     assert [said.partition(":")[0] for said in second.diagnostics.warnings] == [
-        "most of the width of these intervals is that the start was far for how much is known"
+        "much of the width of these intervals is that the start was far for how much is known"
     ]
     _, further, own = stepped(rows, replace(refined, limit=None))
     assert (own < 1).all()
@@ -173,7 +173,7 @@ def test_what_a_step_may_be_off_by() -> None:
         )
         assert found.moved == pytest.approx(length)
         assert found.share == pytest.approx(1)
-    without = newton_step(np.zeros(3), mean, covariance, slopes, np.zeros(size), linear, rng)
+    without = newton_step(np.zeros(3), mean, covariance, slopes, np.zeros(size), linear, rng, (0.0, 0.0))
     assert without.draws.std(axis=0) == pytest.approx([0] * 3, abs=1e-4)
 
 

@@ -3,8 +3,8 @@
 Three things can be released with noise, and which one follows from the declarations:
 
 * features of labels alone, few of them: the table of all columns, from which coefficients follow without approximation;
-* otherwise the sums of all products of two terms, as for a linear regression, from which the coefficients follow if
-  features are normal within the classes;
+* otherwise the sums of all products of two terms, as for a linear regression, from which the coefficients follow
+  as far as bounds and moments tell the shapes of the features;
 * with ``start``, one Newton step of the likelihood from these public weights
   (:mod:`~discreet.models.score_layout`), which takes nothing for granted about the features if the start is near. A
   release of the second kind finds one: :meth:`LogisticRegression.refined`.

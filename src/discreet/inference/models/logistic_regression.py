@@ -1,4 +1,4 @@
-"""Logistic regressions from noisy sums of products, by the discriminant map."""
+"""Logistic regressions from noisy sums of products, by those of a made-up table with its moments."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ import numpy as np
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
 from discreet.inference.regression import MomentDraws, Readings, draw_moments, usable_counts
-from discreet.inference.regression.logistic_maps import discriminant, population_discriminant
+from discreet.inference.regression.logistic_maps import discriminant, population_coefficients
 from discreet.inference.regression.noise_share import noise_headline
 from discreet.models.step_regression import StepRegression
 
-_HOW = "the discriminant map, and what it may be off by where features are not normal within the classes"
-#: From this share of the variance on what a map may be off by is worth a word
-MUCH = 0.5
+_HOW = "coefficients of a made-up table with these moments, and what they may be off by"
+#: From this share of the variance on, what a map or a step may be off by is worth a word: a quarter of it is twice the
+#: sd of all the rest by the time that it makes an interval miss.
+MUCH = 0.25
+_MOST_NAMES = 3
 _STEP = (
-    "the classes are far apart for how much is known: most of the width of these intervals is that features may not be "
-    "normal within the classes; a second release, of model.refined(posterior), does not take it for granted"
+    "much of the width of {whose} is that features may have other shapes than their bounds and moments tell: a second "
+    "release, of model.refined(posterior), takes nothing for granted about them"
 )
 
 
 def draw(question: Question) -> Answer:
     """Draw intercept and coefficients in the units of the data."""
     table, said = read_moments(question)
-    found, off = population_discriminant(table.mean, table.covariance, table.records, question.rng)
-    warnings = (_STEP,) if off > MUCH and not said else ()
+    found, off = population_coefficients(table.mean, table.covariance, table.records, question.rng)
     return Answer(
         in_units(question, found),
         _HOW,
-        warnings,
+        () if said else doubts(question, off, _STEP),
         independent=False,
         table={"usable": table.records},
         headline=said,
@@ -41,6 +42,17 @@ def read_moments(question: Question) -> tuple[MomentDraws, str]:
     counts = usable_counts(question, question.size)
     table = draw_moments(readings, counts, question.size, question.chains, question.rng)
     return table, noise_headline(question, readings, counts, table.records)
+
+
+def doubts(question: Question, off: np.ndarray, words: str) -> tuple[str, ...]:
+    """Return a warning that names the slopes of whose variance the share ``off`` is too much; none if there is none."""
+    model = question.release.model.require(StepRegression, "this engine reads regressions with a link")
+    names = [name for name, share in zip(model.weight_names[1:], off, strict=True) if share > MUCH]
+    if not names:
+        return ()
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    named = f"the interval{'s' * (len(names) > 1)} of {', '.join(names[:_MOST_NAMES])}{more}"
+    return (words.format(whose="these intervals" if len(names) == len(off) else named),)
 
 
 def draw_naive(question: Question) -> Answer:

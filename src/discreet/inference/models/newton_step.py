@@ -12,7 +12,7 @@ import numpy as np
 from discreet.artifact import Release
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
-from discreet.inference.models.logistic_regression import MUCH, in_units
+from discreet.inference.models.logistic_regression import doubts, in_units
 from discreet.inference.regression import Readings, draw_moments, logistic_maps, poisson_maps, usable_counts
 from discreet.inference.regression.newton import Response, Stepped, newton_step
 from discreet.inference.regression.noise_share import noise_headline
@@ -26,13 +26,13 @@ _TARGET_SD, _SQUARE = 0.3, 0.2
 # the least share of the records' weight that is believed
 _LEAST = 0.02
 # a change of the predictor, in the middle of the records, that is far
-_FAR = 1.0
+_FAR = 0.5
 _AGAIN = (
     "{link} moved by about {moved:.2g} from the start: release again from model.refined(posterior) to be sure that "
     "they stay"
 )
 _LONG = (
-    "most of the width of these intervals is that the start was far for how much is known: {link} moved by about "
+    "much of the width of {{whose}} is that the start was far for how much is known: {link} moved by about "
     "{moved:.2g}; another release, from model.refined(posterior), starts nearer"
 )
 # a share of the weight beyond the limit that hides how steep the slopes are
@@ -59,14 +59,15 @@ class Link:
     response: Response
     words: str
     draws: dict[str, np.ndarray]
-    off: tuple[float, float] = (0.0, 0.0)
+    off: tuple[float, float]
     lost: Callable[[float, float], float] = lambda weight, residual: 0.0
 
 
 def logistic_link(question: Question) -> Link:
     """Return the link of a logistic regression: the variance of y is m (1 - m), a quarter of the weight."""
     variance = np.full(question.size, 4.0)
-    return Link(4.0, variance, logistic_maps.ROBUST, logistic_maps.response, "log-odds", {})
+    robust, off = logistic_maps.ROBUST, logistic_maps.STEP_OFF
+    return Link(4.0, variance, robust, logistic_maps.response, "log-odds", {}, off)
 
 
 def poisson_link(question: Question) -> Link:
@@ -164,7 +165,7 @@ def draw(question: Question, link_of: Callable[[Question], Link]) -> Answer:
         link.off,
     )
     said = noise_headline(question, step.readings.of_features, step.weights, step.usable)
-    warnings = () if said else _warnings(link, step, found)
+    warnings = () if said else _warnings(question, link, step, found)
     return Answer(
         in_units(question, found.draws) | link.draws,
         _HOW,
@@ -175,10 +176,10 @@ def draw(question: Question, link_of: Callable[[Question], Link]) -> Answer:
     )
 
 
-def _warnings(link: Link, step: Step, found: Stepped) -> tuple[str, ...]:
+def _warnings(question: Question, link: Link, step: Step, found: Stepped) -> tuple[str, ...]:
     """Return what is to be said of a step: that it was long, for how much is known, or lacks the heaviest records."""
-    words = _AGAIN if found.moved > _FAR else _LONG if found.share > MUCH else ""
-    far = (words.format(link=link.words, moved=found.moved),) if words else ()
+    words = (_AGAIN if found.moved > _FAR else _LONG).format(link=link.words, moved=found.moved)
+    far = (words,) if found.moved > _FAR else doubts(question, found.share, words)
     return far if step.lost < _MUCH_LOST else (*far, _BEYOND.format(lost=step.lost))
 
 
@@ -197,6 +198,7 @@ def draw_naive(question: Question, link_of: Callable[[Question], Link]) -> Answe
         link.robust * link.variance / step.weight,
         link.response,
         question.rng,
+        (0.0, 0.0),
     )
     return Answer(
         in_units(question, found.draws) | link.draws,

@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
-from discreet.inference.models.logistic_regression import MUCH, in_units, read_moments
+from discreet.inference.models.logistic_regression import doubts, in_units, read_moments
 from discreet.inference.regression import Readings, usable_counts
 from discreet.inference.regression.newton import moment_root, wiggled
 from discreet.inference.regression.poisson_maps import population_stein, stein
@@ -14,8 +14,8 @@ from discreet.models.poisson_regression import PoissonRegression
 
 _HOW = "Stein's identity, and what it may be off by where features are not normal"
 _STEP = (
-    "the counts vary much with the features for how much is known: most of the width of these intervals is that "
-    "features may not be normal; a second release, of model.refined(posterior), does not take it for granted"
+    "much of the width of {whose} is that features may not be normal, where the counts vary much with them: a second "
+    "release, of model.refined(posterior), does not take it for granted"
 )
 
 
@@ -25,11 +25,10 @@ def draw(question: Question) -> Answer:
     found, more, off = population_stein(
         table.mean, table.covariance, table.records, _most(question), question.rng
     )
-    warnings = (_STEP,) if off > MUCH and not said else ()
     return Answer(
         in_units(question, found) | more,
         _HOW,
-        warnings,
+        () if said else doubts(question, off, _STEP),
         independent=False,
         table={"usable": table.records},
         headline=said,

@@ -1,10 +1,17 @@
 r"""From moments to the coefficients of a logistic regression.
 
 **Discriminant.** If features are normal within the classes, with one covariance, log-odds are linear, and their
-coefficients follow from the regression of the indicator of the second label: slopes / residual variance. Where features
-are not normal it is off: on the real tables of ``studies/logistic.py`` by up to 0.08 s, with s the sd of the log-odds,
-in units in which one record has the standard error 1. That does not shrink with the number of records, so every draw is
-moved by normal deviations of sd ``CLOSURE`` s.
+coefficients follow from the regression of the indicator of the second label: slopes / residual variance.
+
+**Made-up table.** Features are rarely normal within the classes. What else is known of them is their bounds, and with
+them which shape goes with a mean and a variance (:mod:`~discreet.inference.regression.shaped_points`): the coefficients
+are those of the logistic regression of a table of such points. They are exact for one feature of two labels, and those
+of the discriminant for features far from their bounds.
+
+What they are off by does not shrink with the number of records. On the real regressions of ``studies/map_errors.py``,
+in units in which one record has the standard error 1, it is in proportion to s^2 / sqrt(1 + s^2 / 4), with s the sd of
+the log-odds, times how many sds of the feature its farther bound is away, which tells of tails; the more so the farther
+the two maps are apart. Every draw is moved by normal deviations of this sd (:func:`map_off`).
 
 **Step.** In a Newton step (:mod:`~discreet.inference.regression.newton`) a record counts as its weight m (1 - m).
 """
@@ -14,10 +21,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from discreet.inference.regression.newton import moment_root, wiggled
+from discreet.inference.regression.newton import moment_root, solved, wiggled, with_one
+from discreet.inference.regression.shaped_points import classes_of_points
 
-#: Standard deviation of what the discriminant map is off by, per sd of the log-odds.
-CLOSURE = 0.045
+#: Standard deviations of what the map is off by: per sd of the feature to its farther bound, of what it differs from
+#: the discriminant by, and at least.
+TAILS, APART, LEAST_OFF = 0.009, 0.35, 0.0006
+#: Standard deviation of what a step is off by in each direction: parts of its length, and of its square.
+STEP_OFF = (0.02, 0.03)
 #: How much wider sampling errors are than those of a logistic model that holds, as a variance.
 ROBUST = 1.15
 _LEAST_SHARE = 1e-3
@@ -37,19 +48,59 @@ def discriminant(mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, 
     return np.column_stack([intercept, slopes]), residual, r_squared
 
 
-def population_discriminant(
-    mean: np.ndarray, covariance: np.ndarray, records: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, float]:
-    """Return draws of coefficients, and the share of their variance that is what the map may be off by."""
+def made_up(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return the coefficients of a logistic regression of made-up features with these moments, intercept first."""
     d = mean.shape[1] - 1
-    found, residual, r_squared = discriminant(mean, covariance)
+    found, _, r_squared = discriminant(mean, covariance)
+    share = np.clip(mean[:, d], _LEAST_SHARE, 1 - _LEAST_SHARE)
+    spread = share * (1 - share)
+    along = covariance[:, :d, d]
+    # what classes far apart explain is what is left of it within them, as in the discriminant
+    explained = np.einsum("ni,nij,nj->n", along, np.linalg.inv(covariance[:, :d, :d]), along) / spread
+    apart = along / spread[:, None]
+    kept = np.minimum(1.0, r_squared / np.maximum(explained, 1e-12))
+    within = covariance[:, :d, :d] - (kept * spread)[:, None, None] * apart[:, :, None] * apart[:, None]
+    means = np.stack(
+        [mean[:, :d] - share[:, None] * apart, mean[:, :d] + (1 - share)[:, None] * apart], axis=1
+    )
+    points, weights = classes_of_points(share, means, within)
+    x, second = with_one(points), points.shape[1] // 2
+    aim = np.einsum("nk,nki->ni", weights[:, second:], x[:, second:])
+
+    def respond(odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        chance = expit(odds)
+        return weights * chance, weights * chance * (1 - chance)
+
+    return solved(x, aim, found, respond)
+
+
+def population_coefficients(
+    mean: np.ndarray, covariance: np.ndarray, records: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return draws of coefficients, and for each slope the share of its variance that is what the map is off by."""
+    d = mean.shape[1] - 1
+    near, residual, r_squared = discriminant(mean, covariance)
+    found = made_up(mean, covariance)
     root = moment_root(mean[:, :d], covariance[:, :d, :d])
-    odds_sd = np.sqrt(r_squared / (residual * (1 - r_squared)))
     sampled = wiggled(root, rng) * np.sqrt(ROBUST / (records * residual))[:, None]
-    off = wiggled(root, rng) * (CLOSURE * odds_sd / np.sqrt(residual))[:, None]
+    odds_sd = np.sqrt(r_squared / (residual * (1 - r_squared)))
+    errors = np.sqrt(np.linalg.inv(covariance[:, :d, :d]).diagonal(axis1=1, axis2=2) / residual[:, None])
+    apart = np.abs((found - near)[:, 1:].mean(axis=0)) / np.median(errors, axis=0)
+    sds = map_off(mean[:, :d], covariance[:, :d, :d], odds_sd, apart)
+    one = wiggled(root, rng) / np.sqrt(residual)[:, None]
+    off = one * np.column_stack([np.zeros(len(sds)), sds])
+    # at the features' means the intercept is off by as much as slopes are
+    middle = (one[:, 0] + np.einsum("ni,ni->n", mean[:, :d], one[:, 1:])) * np.sqrt((sds**2).mean(axis=1))
+    off[:, 0] = middle - np.einsum("ni,ni->n", mean[:, :d], off[:, 1:])
     draws = found + sampled + off
-    share = off.var(axis=0)[1:] / np.maximum(draws.var(axis=0)[1:], 1e-300)
-    return draws, float(np.median(share))
+    return draws, off.var(axis=0)[1:] / np.maximum(draws.var(axis=0)[1:], 1e-300)
+
+
+def map_off(mean: np.ndarray, covariance: np.ndarray, odds_sd: np.ndarray, apart: np.ndarray) -> np.ndarray:
+    """Return the sd of what the map is off by in each slope, where one record has the standard error 1."""
+    reach = (1 + np.abs(mean)) / np.sqrt(covariance.diagonal(axis1=1, axis2=2))
+    steep = odds_sd**2 / np.sqrt(1 + odds_sd**2 / 4)
+    return TAILS * steep[:, None] * reach + APART * apart + LEAST_OFF
 
 
 def response(predictors: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

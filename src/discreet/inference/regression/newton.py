@@ -3,24 +3,26 @@ r"""One Newton step of a regression's likelihood from public weights, and what i
 At weights b0 a record counts as its weight w and has the working residual u = (y - m) / w. Over weighted records the
 population's coefficients b solve E[x f(x . b0, x . (b - b0))] = E[x u] with f(o, t) = (m(o + t) - m(o)) / w(o) for the
 mean m of a link; f is t + ... if w is the derivative of m. To first order it is a weighted regression, whose sums were
-released. The rest is taken from normal features with the weighted moments: it is a correction, part of which may be
-wrong. Where w is limited, so that f is not t + ... for all records, the error is in other directions too: parts of the
-way that is gone and of its square, in units in which one record has the standard error 1.
+released. The rest is taken from made-up features with the weighted moments, whose shape follows from their bounds
+(:mod:`~discreet.inference.regression.shaped_points`): it is a correction, part of which may be wrong. What is left is
+in other directions too, the more so where w is limited, so that f is not t + ... for all records: parts of the way that
+is gone and of its square, in units in which one record has the standard error 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+
+from discreet.inference.regression.shaped_points import shaped_points
 
 # share of the correction that is not known
 _LOOSE = 0.35
 # far below any variance of a column on mapped bounds, and above rounding
 _TINY = 1e-12
-_POINTS, _ROUNDS, _LARGEST_STEP, _LARGEST_CHANGE = 128, 8, 2.0, 8.0
+_ROUNDS, _LARGEST_STEP, _LARGEST_CHANGE = 8, 2.0, 8.0
 
 #: f and its derivative in t, of predictors o at the start and changes t of them.
 Response = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -29,12 +31,12 @@ Response = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 class Stepped(NamedTuple):
     """Draws of coefficients after a step, and how far predictors have moved, in the middle.
 
-    ``share`` is the share of the slopes' variance that is what a step so long may be off by.
+    ``share`` is for each slope the share of its variance that is what a step so long may be off by.
     """
 
     draws: np.ndarray
     moved: float
-    share: float
+    share: np.ndarray
 
 
 def moment_root(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
@@ -60,7 +62,7 @@ def newton_step(
     variance: np.ndarray,
     response: Response,
     rng: np.random.Generator,
-    off: tuple[float, float] = (0.0, 0.0),
+    off: tuple[float, float],
 ) -> Stepped:
     """Return draws of coefficients after a step from ``start``, and how far they have moved.
 
@@ -76,47 +78,53 @@ def newton_step(
     curved = _curved(start, mean, covariance, first, response)
     moved = np.linalg.norm(along[..., 0], axis=1)
     unknown = (curved - first) * _LOOSE * rng.standard_normal((len(first), 1))
-    if any(off):
-        # a longer step than 1 is warned of
-        unknown += wiggled(root, rng) * (moved * (off[0] + off[1] * np.minimum(moved, 1.0)))[:, None]
+    # a longer step than 1 is warned of
+    unknown += wiggled(root, rng) * (moved * (off[0] + off[1] * np.minimum(moved, 1.0)))[:, None]
     draws = start + curved + unknown
     share = unknown.var(axis=0)[1:] / np.maximum(draws.var(axis=0)[1:], 1e-300)
-    return Stepped(draws, float(np.median(moved)), float(np.median(share)))
+    # of the middle, to which noise adds nothing
+    return Stepped(draws, float(np.linalg.norm(along[..., 0].mean(axis=0))), share)
 
 
 def _curved(
     start: np.ndarray, mean: np.ndarray, covariance: np.ndarray, first: np.ndarray, response: Response
 ) -> np.ndarray:
-    """Return the change that solves the equations with normal features whose first-order solution is ``first``."""
-    size, d = mean.shape
-    normal = _spread_points(d)
-    root = np.linalg.cholesky(covariance + _TINY * np.eye(d))
-    x = np.ones((size, _POINTS, d + 1))
-    x[:, :, 1:] = np.clip(mean[:, None] + np.einsum("nij,kj->nki", root, normal), -1.0, 1.0)
-    predictors, across = x @ start, np.ascontiguousarray(x.swapaxes(1, 2))
-    aim = across @ (x @ first[..., None]) / _POINTS
-    ridge = 1e-6 * np.eye(d + 1)
-    change = first.copy()
-    for _ in range(_ROUNDS):
-        far = np.clip((x @ change[..., None])[..., 0], -_LARGEST_CHANGE, _LARGEST_CHANGE)
+    """Return the change that solves the equations with made-up features whose first-order solution is ``first``."""
+    x = with_one(shaped_points(mean, covariance))
+    predictors = x @ start
+    weight = 1 / x.shape[1]
+
+    def respond(far: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         moved, slope = response(predictors, far)
-        left = aim - across @ moved[..., None] / _POINTS
-        steep = (across * slope[:, None]) @ x / _POINTS + ridge
-        step = np.linalg.solve(steep, left)[..., 0]
-        largest = np.abs(step).max(axis=1, keepdims=True)
-        change = change + step * np.minimum(1.0, _LARGEST_STEP / np.maximum(largest, 1e-12))
+        return weight * moved, weight * slope
+
+    aim = weight * x.swapaxes(1, 2) @ (x @ first[..., None])
+    return solved(x, aim[..., 0], first, respond)
+
+
+def with_one(points: np.ndarray) -> np.ndarray:
+    """Return points with a 1 before their features."""
+    return np.concatenate([np.ones((*points.shape[:2], 1)), points], axis=2)
+
+
+def solved(
+    x: np.ndarray,
+    aim: np.ndarray,
+    guess: np.ndarray,
+    respond: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+) -> np.ndarray:
+    """Return c for which the sum over points of x f(x . c) is ``aim``; ``respond`` returns f and its derivative."""
+    across = np.ascontiguousarray(x.swapaxes(1, 2))
+    ridge = 1e-6 * np.eye(x.shape[2])
+    found = guess.copy()
+    for _ in range(_ROUNDS):
+        far = np.clip((x @ found[..., None])[..., 0], -_LARGEST_CHANGE, _LARGEST_CHANGE)
+        moved, slope = respond(far)
+        left = aim[..., None] - across @ moved[..., None]
+        steep = (across * slope[:, None]) @ x + ridge
+        step = np.linalg.solve(steep, left)
+        largest = np.abs(x @ step).max(axis=1)
+        found = found + step[..., 0] * np.minimum(1.0, _LARGEST_STEP / np.maximum(largest, 1e-12))
         if largest.max() < 1e-4:
             break
-    return change
-
-
-@lru_cache(maxsize=8)
-def _spread_points(d: int) -> np.ndarray:
-    """Return points that stand for a standard normal distribution: mean 0, covariance 1, and evenly spread."""
-    from scipy.stats import norm, qmc
-
-    # a Sobol sequence begins at 0; every point is moved by half of what they are apart
-    points = norm.ppf(qmc.Sobol(d, scramble=False).random(_POINTS) + 0.5 / _POINTS)
-    points -= points.mean(axis=0)
-    root = np.linalg.cholesky(np.atleast_2d(np.cov(points.T, bias=True)))
-    return np.linalg.solve(root, points.T).T
+    return found

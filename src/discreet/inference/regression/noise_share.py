@@ -172,7 +172,8 @@ def residual_headline(readings: Readings, counts: np.ndarray) -> str:
     return (
         f"noise dominates what the features leave unexplained of {readings.names[-1]!r:.60}: its residual sd and R^2 "
         "lean on the prior, slopes hardly; a larger budget or more records would tell"
-        + ", unless it hardly varies within its bounds" * bool(still)
+        + ", unless it hardly varies within its bounds"
+        * bool(still)
     )
 
 

@@ -56,8 +56,8 @@ def stein(mean: np.ndarray, covariance: np.ndarray, most: float) -> tuple[np.nda
 
 def population_stein(
     mean: np.ndarray, covariance: np.ndarray, records: np.ndarray, most: float, rng: np.random.Generator
-) -> tuple[np.ndarray, dict[str, np.ndarray], float]:
-    """Return draws of coefficients, of mean and dispersion, and the share of variance that is the map's.
+) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
+    """Return draws of coefficients, of mean and dispersion, and for each slope the share of variance that is the map's.
 
     Those of a table are moved to those of a population that it is a sample of.
     """
@@ -69,7 +69,7 @@ def population_stein(
     off = wiggled(root, rng) * (CLOSURE * spread * one)[:, None]
     draws = found + sampled + off
     share = off.var(axis=0)[1:] / np.maximum(draws.var(axis=0)[1:], 1e-300)
-    return draws, {"mean": average, "dispersion": dispersion}, float(np.median(share))
+    return draws, {"mean": average, "dispersion": dispersion}, share
 
 
 def spread_dispersion(dispersion: float, size: int, rng: np.random.Generator) -> np.ndarray:
