@@ -13,7 +13,7 @@ from discreet.curator.publish import sample_with
 from discreet.errors import UsageError
 from discreet.inference.models.logistic_table import greatest
 from discreet.inference.regression.logistic_maps import discriminant, made_up, map_off
-from discreet.inference.regression.shaped_points import shaped_points
+from discreet.inference.regression.shaped_points import Shape
 from discreet.mechanisms.base import RandomSource
 
 BOUNDS: dict[str, Any] = {"ill": ["no", "yes"], "age": (0, 100), "dose": (-1, 3), "s": ["a", "b", "c"]}
@@ -106,7 +106,8 @@ def test_made_up_points_have_the_moments_and_the_shape_of_their_columns(rng: np.
         [rng.normal(0.1, 0.1, 5000), np.where(rng.random(5000) < 0.2, 1, -1), rng.beta(1, 5, 5000) * 2 - 1]
     )
     mean, covariance = rows.mean(axis=0), np.cov(rows.T, bias=True)
-    points = shaped_points(np.repeat(mean[None], 3, axis=0), np.repeat(covariance[None], 3, axis=0))
+    means, spread = np.repeat(mean[None, None], 3, axis=0), np.repeat(covariance[None], 3, axis=0)
+    points = Shape.of(means, np.ones((3, 1)), spread).points(means, spread)[..., 1:]
     # clipping to the bounds, and what two values cannot follow of a normal copula
     assert points[0].mean(axis=0) == pytest.approx(mean, abs=0.02)
     assert np.cov(points[0].T, bias=True) == pytest.approx(covariance, rel=0.05, abs=0.002)

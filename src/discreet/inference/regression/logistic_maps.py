@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from discreet.inference.regression.newton import moment_root, solved, wiggled, with_one
-from discreet.inference.regression.shaped_points import classes_of_points
+from discreet.inference.regression.newton import moment_root, solved, wiggled
+from discreet.inference.regression.shaped_points import Shape, in_blocks, point_weights
 
 #: Standard deviations of what the map is off by: per sd of the feature to its farther bound, of what it differs from
 #: the discriminant by, and at least.
@@ -63,15 +63,21 @@ def made_up(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     means = np.stack(
         [mean[:, :d] - share[:, None] * apart, mean[:, :d] + (1 - share)[:, None] * apart], axis=1
     )
-    points, weights = classes_of_points(share, means, within)
-    x, second = with_one(points), points.shape[1] // 2
-    aim = np.einsum("nk,nki->ni", weights[:, second:], x[:, second:])
+    shares = np.stack([1 - share, share], axis=1)
+    shape = Shape.of(means, shares, within)
 
-    def respond(odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        chance = expit(odds)
-        return weights * chance, weights * chance * (1 - chance)
+    def block(shares: np.ndarray, means: np.ndarray, within: np.ndarray, near: np.ndarray) -> np.ndarray:
+        x, weights = shape.points(means, within), point_weights(shares)
 
-    return solved(x, aim, found, respond)
+        def respond(odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            chance = expit(odds)
+            return weights * chance, weights * chance * (1 - chance)
+
+        second = x.shape[1] // 2
+        aim = np.einsum("nk,nki->ni", weights[:, second:], x[:, second:])
+        return solved(x, aim, near, respond)
+
+    return in_blocks(block, shares, means, within, found)
 
 
 def population_coefficients(

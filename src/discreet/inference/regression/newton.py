@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.inference.regression.shaped_points import shaped_points
+from discreet.inference.regression.shaped_points import Shape, in_blocks
 
 # share of the correction that is not known
 _LOOSE = 0.35
@@ -90,21 +90,20 @@ def _curved(
     start: np.ndarray, mean: np.ndarray, covariance: np.ndarray, first: np.ndarray, response: Response
 ) -> np.ndarray:
     """Return the change that solves the equations with made-up features whose first-order solution is ``first``."""
-    x = with_one(shaped_points(mean, covariance))
-    predictors = x @ start
-    weight = 1 / x.shape[1]
+    shape = Shape.of(mean[:, None], np.ones((len(mean), 1)), covariance)
 
-    def respond(far: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        moved, slope = response(predictors, far)
-        return weight * moved, weight * slope
+    def block(mean: np.ndarray, covariance: np.ndarray, first: np.ndarray) -> np.ndarray:
+        x = shape.points(mean[:, None], covariance)
+        predictors, weight = x @ start, 1 / x.shape[1]
 
-    aim = weight * x.swapaxes(1, 2) @ (x @ first[..., None])
-    return solved(x, aim[..., 0], first, respond)
+        def respond(far: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            moved, slope = response(predictors, far)
+            return weight * moved, weight * slope
 
+        aim = weight * x.swapaxes(1, 2) @ (x @ first[..., None])
+        return solved(x, aim[..., 0], first, respond)
 
-def with_one(points: np.ndarray) -> np.ndarray:
-    """Return points with a 1 before their features."""
-    return np.concatenate([np.ones((*points.shape[:2], 1)), points], axis=2)
+    return in_blocks(block, mean, covariance, first)
 
 
 def solved(
