@@ -60,7 +60,7 @@ def greatest_likelihood(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     back = np.diag(np.append(1.0, 1 / spread))
     back[0, 1:] = -middle / spread
     covariance = back @ inverse @ (score.T @ score) @ inverse @ back.T
-    return back @ found, np.sqrt(np.diag(covariance))
+    return back @ found, np.sqrt(np.maximum(np.diag(covariance), 0))
 
 
 @cache

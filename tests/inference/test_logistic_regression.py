@@ -12,7 +12,8 @@ import discreet as dc
 from discreet.curator.publish import sample_with
 from discreet.errors import UsageError
 from discreet.inference.models.logistic_table import greatest
-from discreet.inference.regression.logistic_maps import discriminant, made_up, map_off
+from discreet.inference.regression.logistic_maps import OFF, discriminant, made_up, steepness
+from discreet.inference.regression.map_off import Features
 from discreet.inference.regression.shaped_points import Shape
 from discreet.mechanisms.base import RandomSource
 
@@ -153,9 +154,9 @@ def test_a_skewed_feature_is_read_nearer_and_what_is_left_is_allowed_for(rng: np
     near, residual, r_squared = discriminant(mean, covariance)
     found = made_up(mean, covariance)[0, 1]
     one = 1 / np.sqrt(covariance[0, 0, 0] * residual[0])
-    odds_sd = np.sqrt(r_squared / (residual * (1 - r_squared)))
-    apart = np.abs(found - near[0, 1]) / one
-    sd = one * map_off(mean[:, :1], covariance[:, :1, :1], odds_sd, np.array([apart]))[0, 0]
+    steep = steepness(np.sqrt(r_squared / (residual * (1 - r_squared))))
+    features = Features(mean[:, :1], covariance[:, :1, :1], 1 / residual)
+    sd = one * OFF.sds(features.reach, steep, features.apart(np.array([[found]]), near[:, 1:]))[0, 0]
     assert abs(near[0, 1] - aim) > 1.3 * abs(found - aim)
     assert abs(found - aim) < 2 * sd
 

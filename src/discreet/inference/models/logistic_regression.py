@@ -16,7 +16,7 @@ _HOW = "coefficients of a made-up table with these moments, and what they may be
 #: sd of all the rest by the time that it makes an interval miss.
 MUCH = 0.25
 _MOST_NAMES = 3
-_STEP = (
+_MADE_UP = (
     "much of the width of {whose} is that features may have other shapes than their bounds and moments tell: a second "
     "release, of model.refined(posterior), takes nothing for granted about them"
 )
@@ -29,7 +29,7 @@ def draw(question: Question) -> Answer:
     return Answer(
         in_units(question, found),
         _HOW,
-        () if said else doubts(question, off, _STEP),
+        () if said else doubts(question, off),
         independent=False,
         table={"usable": table.records},
         headline=said,
@@ -44,7 +44,7 @@ def read_moments(question: Question) -> tuple[MomentDraws, str]:
     return table, noise_headline(question, readings, counts, table.records)
 
 
-def doubts(question: Question, off: np.ndarray, words: str) -> tuple[str, ...]:
+def doubts(question: Question, off: np.ndarray, words: str = _MADE_UP) -> tuple[str, ...]:
     """Return a warning that names the slopes of whose variance the share ``off`` is too much; none if there is none."""
     model = question.release.model.require(StepRegression, "this engine reads regressions with a link")
     names = [name for name, share in zip(model.weight_names[1:], off, strict=True) if share > MUCH]

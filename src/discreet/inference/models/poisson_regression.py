@@ -1,4 +1,4 @@
-"""Poisson regressions from noisy sums of products, by Stein's identity."""
+"""Poisson regressions from noisy sums of products, by those of a made-up table with its moments."""
 
 from __future__ import annotations
 
@@ -9,26 +9,22 @@ from discreet.inference.engines.naive import warning
 from discreet.inference.models.logistic_regression import doubts, in_units, read_moments
 from discreet.inference.regression import Readings, usable_counts
 from discreet.inference.regression.newton import moment_root, wiggled
-from discreet.inference.regression.poisson_maps import population_stein, stein
+from discreet.inference.regression.poisson_maps import population_coefficients, stein
 from discreet.models.poisson_regression import PoissonRegression
 
-_HOW = "Stein's identity, and what it may be off by where features are not normal"
-_STEP = (
-    "much of the width of {whose} is that features may not be normal, where the counts vary much with them: a second "
-    "release, of model.refined(posterior), does not take it for granted"
-)
+_HOW = "coefficients of a made-up table with these moments, and what they may be off by"
 
 
 def draw(question: Question) -> Answer:
     """Draw intercept and coefficients in the units of the data, the target's mean and its dispersion."""
     table, said = read_moments(question)
-    found, more, off = population_stein(
+    found, more, off = population_coefficients(
         table.mean, table.covariance, table.records, _most(question), question.rng
     )
     return Answer(
         in_units(question, found) | more,
         _HOW,
-        () if said else doubts(question, off, _STEP),
+        () if said else doubts(question, off),
         independent=False,
         table={"usable": table.records},
         headline=said,

@@ -8,10 +8,9 @@ them which shape goes with a mean and a variance (:mod:`~discreet.inference.regr
 are those of the logistic regression of a table of such points. They are exact for one feature of two labels, and those
 of the discriminant for features far from their bounds.
 
-What they are off by does not shrink with the number of records. On the real regressions of ``studies/map_errors.py``,
-in units in which one record has the standard error 1, it is in proportion to s^2 / sqrt(1 + s^2 / 4), with s the sd of
-the log-odds, times how many sds of the feature its farther bound is away, which tells of tails; the more so the farther
-the two maps are apart. Every draw is moved by normal deviations of this sd (:func:`map_off`).
+What they are off by (:mod:`~discreet.inference.regression.map_off`) was found on the real regressions of
+``studies/map_errors.py``: with the sd s of the log-odds it grows as s^2 / sqrt(1 + s^2 / 4). Every draw is moved by
+normal deviations of this sd.
 
 **Step.** In a Newton step (:mod:`~discreet.inference.regression.newton`) a record counts as its weight m (1 - m).
 """
@@ -21,12 +20,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from discreet.inference.regression.newton import moment_root, solved, wiggled
+from discreet.inference.regression.map_off import Features, MapOff
+from discreet.inference.regression.newton import solved
 from discreet.inference.regression.shaped_points import Shape, in_blocks, point_weights
 
-#: Standard deviations of what the map is off by: per sd of the feature to its farther bound, of what it differs from
-#: the discriminant by, and at least.
-TAILS, APART, LEAST_OFF = 0.009, 0.35, 0.0006
+#: What the map is off by.
+OFF = MapOff(tails=0.009, apart=0.35, least=0.0006)
 #: Standard deviation of what a step is off by in each direction: parts of its length, and of its square.
 STEP_OFF = (0.02, 0.03)
 #: How much wider sampling errors are than those of a logistic model that holds, as a variance.
@@ -87,26 +86,16 @@ def population_coefficients(
     d = mean.shape[1] - 1
     near, residual, r_squared = discriminant(mean, covariance)
     found = made_up(mean, covariance)
-    root = moment_root(mean[:, :d], covariance[:, :d, :d])
-    sampled = wiggled(root, rng) * np.sqrt(ROBUST / (records * residual))[:, None]
-    odds_sd = np.sqrt(r_squared / (residual * (1 - r_squared)))
-    errors = np.sqrt(np.linalg.inv(covariance[:, :d, :d]).diagonal(axis1=1, axis2=2) / residual[:, None])
-    apart = np.abs((found - near)[:, 1:].mean(axis=0)) / np.median(errors, axis=0)
-    sds = map_off(mean[:, :d], covariance[:, :d, :d], odds_sd, apart)
-    one = wiggled(root, rng) / np.sqrt(residual)[:, None]
-    off = one * np.column_stack([np.zeros(len(sds)), sds])
-    # at the features' means the intercept is off by as much as slopes are
-    middle = (one[:, 0] + np.einsum("ni,ni->n", mean[:, :d], one[:, 1:])) * np.sqrt((sds**2).mean(axis=1))
-    off[:, 0] = middle - np.einsum("ni,ni->n", mean[:, :d], off[:, 1:])
-    draws = found + sampled + off
+    features = Features(mean[:, :d], covariance[:, :d, :d], 1 / residual)
+    steep = steepness(np.sqrt(r_squared / (residual * (1 - r_squared))))
+    off = features.off(OFF.sds(features.reach, steep, features.apart(found[:, 1:], near[:, 1:])), rng)
+    draws = found + features.sampled(records / ROBUST, rng) + off
     return draws, off.var(axis=0)[1:] / np.maximum(draws.var(axis=0)[1:], 1e-300)
 
 
-def map_off(mean: np.ndarray, covariance: np.ndarray, odds_sd: np.ndarray, apart: np.ndarray) -> np.ndarray:
-    """Return the sd of what the map is off by in each slope, where one record has the standard error 1."""
-    reach = (1 + np.abs(mean)) / np.sqrt(covariance.diagonal(axis1=1, axis2=2))
-    steep = odds_sd**2 / np.sqrt(1 + odds_sd**2 / 4)
-    return TAILS * steep[:, None] * reach + APART * apart + LEAST_OFF
+def steepness(odds_sd: np.ndarray) -> np.ndarray:
+    """Return how what the map is off by grows with the sd of the log-odds."""
+    return odds_sd**2 / np.sqrt(1 + odds_sd**2 / 4)
 
 
 def response(predictors: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,8 +18,8 @@ import numpy as np
 
 from discreet.inference.regression.shaped_points import Shape, in_blocks
 
-# share of the correction that is not known
-_LOOSE = 0.35
+# shares of the correction that are not known: along it, and in each direction
+_LOOSE, _AROUND = 0.35, 0.25
 # far below any variance of a column on mapped bounds, and above rounding
 _TINY = 1e-12
 _ROUNDS, _LARGEST_STEP, _LARGEST_CHANGE = 8, 2.0, 8.0
@@ -77,9 +77,11 @@ def newton_step(
     first = np.linalg.solve(root.swapaxes(1, 2), along)[..., 0]
     curved = _curved(start, mean, covariance, first, response)
     moved = np.linalg.norm(along[..., 0], axis=1)
-    unknown = (curved - first) * _LOOSE * rng.standard_normal((len(first), 1))
+    correction = curved - first
+    size = np.linalg.norm(root.swapaxes(1, 2) @ correction[..., None], axis=1)
     # a longer step than 1 is warned of
-    unknown += wiggled(root, rng) * (moved * (off[0] + off[1] * np.minimum(moved, 1.0)))[:, None]
+    around = _AROUND * size + (moved * (off[0] + off[1] * np.minimum(moved, 1.0)))[:, None]
+    unknown = correction * _LOOSE * rng.standard_normal((len(first), 1)) + wiggled(root, rng) * around
     draws = start + curved + unknown
     share = unknown.var(axis=0)[1:] / np.maximum(draws.var(axis=0)[1:], 1e-300)
     # of the middle, to which noise adds nothing

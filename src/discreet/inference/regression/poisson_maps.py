@@ -1,17 +1,20 @@
 r"""From moments to the coefficients of a Poisson regression.
 
-**Map.** If features are normal with covariance S and the log of the target's mean is linear in them, then
+**Stein's identity.** If features are normal with covariance S and the log of the target's mean is linear in them, then
 E[x y] - E[x] E[y] = S b E[y] (Stein 1981), so that the slopes b are those of the linear regression over E[y], and the
-intercept is log E[y] - b . E[x] - b' S b / 2. Where features are not normal the map is off, to first order by their
-third moments times b^2: on the real tables of ``studies/poisson.py`` by up to 0.22 s in units in which one record has
-the standard error 1, with s the sd of the predictor. That does not shrink with the number of records, so every draw is
-moved by normal deviations of sd ``CLOSURE`` s.
+intercept is log E[y] - b . E[x] - b' S b / 2.
+
+**Made-up table.** Where features are not normal that is off, to first order by their third moments times b^2. Bounds
+tell which shape goes with a mean and a variance (:mod:`~discreet.inference.regression.shaped_points`): the coefficients
+solve E[x e^(x . b)] = E[x y] over points of such shapes. What they are off by
+(:mod:`~discreet.inference.regression.map_off`) was found on the real regressions of ``studies/map_errors.py``: with the
+sd s of the predictor it grows as s^2. Every draw is moved by normal deviations of this sd.
 
 **Dispersion.** Real counts vary more than a Poisson distribution says. The residual variance around the linear fit,
 over E[y], is by how much, and errors are as much larger; ``ROBUST`` stands for residuals that are uneven otherwise.
 
 **Step.** In a Newton step (:mod:`~discreet.inference.regression.newton`) a record counts as its mean, up to a limit
-that keeps noise small. What the records beyond it would have added to the curvature is taken from normal features. On
+that keeps noise small. What the records beyond it would have added to the curvature is taken from made-up features. On
 the real tables of ``studies/poisson.py`` what is left of a step of length s, in each direction, is up to 0.02 s + 0.15
 s^2 with a limit of four times the mean count, and twice that with half the limit: every draw is moved by as much.
 """
@@ -20,11 +23,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.inference.regression.newton import moment_root, wiggled
+from discreet.inference.regression.map_off import Features, MapOff
+from discreet.inference.regression.newton import solved
+from discreet.inference.regression.shaped_points import Shape, in_blocks
 from discreet.models.poisson_regression import HEAVIEST
 
-#: Standard deviation of what the map is off by, per sd of the predictor.
-CLOSURE = 0.11
+#: What the map is off by.
+OFF = MapOff(tails=0.03, apart=0.5, least=0.001)
 #: How much wider sampling errors are than those of counts whose variance is in proportion to their mean, squared.
 ROBUST = 1.3
 #: Standard deviation of what a step is off by in each direction: parts of its length, and of its square.
@@ -54,7 +59,35 @@ def stein(mean: np.ndarray, covariance: np.ndarray, most: float) -> tuple[np.nda
     return np.column_stack([intercept, slopes]), average, dispersion, np.sqrt(square)
 
 
-def population_stein(
+def made_up(mean: np.ndarray, covariance: np.ndarray, most: float) -> np.ndarray:
+    """Return the coefficients of a Poisson regression of made-up features with these moments, intercept first."""
+    d = mean.shape[1] - 1
+    found, average, _, _ = stein(mean, covariance, most)
+    features = mean[:, None, :d], covariance[:, :d, :d]
+    along = most / 2 * covariance[:, :d, d, None]
+    linear = (np.linalg.solve(features[1], along) / average[:, None, None])[..., 0]
+    # of the target over its mean, the intercept first
+    line = np.column_stack([1 - np.einsum("ni,ni->n", linear, mean[:, :d]), linear])
+    near = found - np.eye(1, d + 1) * np.log(average)[:, None]
+    shape = Shape.of(features[0], np.ones((len(mean), 1)), features[1])
+
+    def block(means: np.ndarray, within: np.ndarray, line: np.ndarray, near: np.ndarray) -> np.ndarray:
+        x = shape.points(means, within)
+        weight = 1 / x.shape[1]
+
+        def respond(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            counts = weight * np.exp(logs)
+            return counts, counts
+
+        aim = weight * x.swapaxes(1, 2) @ (x @ line[..., None])
+        return solved(x, aim[..., 0], near, respond)
+
+    found = in_blocks(block, *features, line, near)
+    found[:, 0] += np.log(average)
+    return found
+
+
+def population_coefficients(
     mean: np.ndarray, covariance: np.ndarray, records: np.ndarray, most: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
     """Return draws of coefficients, of mean and dispersion, and for each slope the share of variance that is the map's.
@@ -62,12 +95,12 @@ def population_stein(
     Those of a table are moved to those of a population that it is a sample of.
     """
     d = mean.shape[1] - 1
-    found, average, dispersion, spread = stein(mean, covariance, most)
-    root = moment_root(mean[:, :d], covariance[:, :d, :d])
-    one = np.sqrt(ROBUST * dispersion / average)
-    sampled = wiggled(root, rng) * (one / np.sqrt(records))[:, None]
-    off = wiggled(root, rng) * (CLOSURE * spread * one)[:, None]
-    draws = found + sampled + off
+    near, average, dispersion, spread = stein(mean, covariance, most)
+    found = made_up(mean, covariance, most)
+    features = Features(mean[:, :d], covariance[:, :d, :d], dispersion / average)
+    apart = features.apart(found[:, 1:], near[:, 1:])
+    off = features.off(OFF.sds(features.reach, spread**2, apart), rng)
+    draws = found + features.sampled(records / ROBUST, rng) + off
     share = off.var(axis=0)[1:] / np.maximum(draws.var(axis=0)[1:], 1e-300)
     return draws, {"mean": average, "dispersion": dispersion}, share
 
