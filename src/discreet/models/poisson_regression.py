@@ -1,8 +1,8 @@
 """Poisson regression: the log of a count's mean is linear in the terms of a design.
 
-Two things can be released with noise: the sums of all products of two terms, as for a linear regression, from which
-the coefficients follow as far as bounds and moments tell the shapes of the features; and, with ``start``, one Newton step of the likelihood from these public
-weights, which takes nothing for granted about the features if the start is near.
+Two things can be released with noise: the sums of all products of two terms, as for a linear regression, from which the
+coefficients follow as far as bounds and moments tell the shapes of the features; and, with ``start``, one Newton step
+of the likelihood from these public weights, which takes nothing for granted about the features if the start is near.
 """
 
 from __future__ import annotations
