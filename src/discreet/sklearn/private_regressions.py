@@ -16,6 +16,7 @@ from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.inference.analyst import infer
 from discreet.models import LinearRegression, LogisticRegression
+from discreet.models.public_rows import warn_caller
 from discreet.rational import Number, exact
 from discreet.sklearn.coded_columns import (
     Coded,
@@ -66,7 +67,9 @@ class _PrivateRegression(PrivateEstimator):
         ]
 
     def _learn(self, features: list[Coded | Numeric], model: Regression, posterior: Any) -> None:
-        """Keep what was inferred; nothing is kept of the rows."""
+        """Keep what was inferred, and warn if noise dominates it; nothing is kept of the rows."""
+        if posterior.diagnostics.headline:
+            warn_caller(posterior.diagnostics.headline)
         self._features = features
         self.posterior_ = posterior
         coefficients = posterior.draws["coefficients"]
@@ -93,7 +96,7 @@ class PrivateLinearRegression(_PrivateRegression, RegressorMixin, BaseEstimator)
     Parameters
     ----------
     epsilon, rho, delta, mechanism
-        The budget, as :func:`discreet.release` takes it.
+        The budget, as :func:`discreet.release` takes it: ``epsilon``, 1 if nothing is given; or ``rho``.
     bounds
         Of the features, chosen without looking at the data: ``(low, high)`` for all, or a list with such a pair, or a
         list of labels, for each; or, for a data frame, a dictionary of them by column. Of labels all but the first get
@@ -132,7 +135,7 @@ class PrivateLinearRegression(_PrivateRegression, RegressorMixin, BaseEstimator)
 
     def __init__(
         self,
-        epsilon: Number | None = 1.0,
+        epsilon: Number | None = None,
         *,
         rho: Number | None = None,
         delta: Number | None = None,
@@ -186,7 +189,7 @@ class PrivateLogisticRegression(_PrivateRegression, ClassifierMixin, BaseEstimat
     Parameters
     ----------
     epsilon, rho, delta, mechanism
-        The budget for both releases together, as :func:`discreet.release` takes it.
+        The budget for both releases together, as for :class:`PrivateLinearRegression`.
     classes
         The two labels of the target, declared without looking. ``"public"``: it is public which classes there are, and
         they are read from ``y``, in which none may be missing.
@@ -217,7 +220,7 @@ class PrivateLogisticRegression(_PrivateRegression, ClassifierMixin, BaseEstimat
 
     def __init__(
         self,
-        epsilon: Number | None = 1.0,
+        epsilon: Number | None = None,
         *,
         rho: Number | None = None,
         delta: Number | None = None,
