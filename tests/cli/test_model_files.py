@@ -97,6 +97,17 @@ def test_a_linear_regression_takes_noise(capsys: pytest.CaptureFixture[str]) -> 
     assert "coefficients[month ** 2]" in names
 
 
+def test_many_terms_are_warned_of_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    labels = [f"w{i}" for i in range(100)]
+    Path("wards.toml").write_text(
+        f'model = "linear_regression"\ntarget.age = {{ bounds = [18, 100] }}\nfeatures.ward = {json.dumps(labels)}\n'
+    )
+    assert run("release data.csv -m wards.toml -o out.json --epsilon 1".split()) == 0
+    said = capsys.readouterr().err
+    assert said.count("warning: infer reads a regression of 99 terms") == 1
+    assert "UserWarning" not in said
+
+
 def test_private_gibbs_of_a_mixture_with_and_without_delta() -> None:
     how = f"release data.csv -m mixture.toml --mechanism private-gibbs --steps 4 --support=0.05 --epsilon 2 {IMPUTE}"
     assert run(f"{how} -o pure.json".split()) == 0

@@ -23,6 +23,7 @@ from discreet.mechanisms import Gaussian, KNorm, Laplace
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.models import Model
 from discreet.models.grouped import private_column
+from discreet.models.public_rows import warn_caller
 from discreet.names import check_name
 from discreet.privacy import Noise, PermuteAndFlip
 from discreet.rational import Number
@@ -269,6 +270,9 @@ def release(
         from discreet.curator.explain import explain as explained
 
         return explained(asked, payer)
+    for one in asked.values():
+        if one.slow_reading:
+            warn_caller(one.slow_reading)
     made = _kept(keep, asked, payer, dataset)
     return made if isinstance(model, Mapping) else made[""]
 

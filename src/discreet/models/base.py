@@ -312,6 +312,11 @@ class Model(metaclass=Constructed):
         protected = ", and how many there were is itself protected" if neighbors == "replace" else ""
         return f"missing values were left out{protected}"
 
+    @property
+    def slow_in_words(self) -> str:
+        """Say that posteriors of noisy releases take long, if they do; empty if not."""
+        return ""
+
     # -- rows that need no protection -----------------------------------------------------------------
 
     def log_likelihood(self, draws: Draws, rows: Any, *, ahead: int | None = None) -> np.ndarray:

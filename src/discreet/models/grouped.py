@@ -74,6 +74,10 @@ class Grouped(Model):
     def max_rows(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.model.max_rows
 
+    @property
+    def slow_in_words(self) -> str:
+        return self.model.slow_in_words
+
     @cached_property
     def groups(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The names of the groups, the last column changing fastest."""

@@ -151,6 +151,10 @@ class LogisticRegression(StepRegression):
             return ColumnModel.missing_in_words(self, neighbors)
         return super().missing_in_words(neighbors)
 
+    @property
+    def slow_in_words(self) -> str:
+        return "" if self.released == "table" else super().slow_in_words
+
     def score(self, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         odds = np.clip(self.start_predictors(codes, values), -_LARGEST_ODDS, _LARGEST_ODDS)
         chance = expit(odds)

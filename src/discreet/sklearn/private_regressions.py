@@ -39,6 +39,8 @@ with needed_for("reading rows"):
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
+    from discreet.artifact import Release
+    from discreet.inference.posterior import Posterior
     from discreet.ledger import Ledger
     from discreet.models.regression import Regression
 
@@ -66,7 +68,12 @@ class _PrivateRegression(PrivateEstimator):
             for name, one in zip(feature_names(self, n_features), each, strict=True)
         ]
 
-    def _learn(self, features: list[Coded | Numeric], model: Regression, posterior: Any) -> None:
+    def _read(self, release: Release, draws: int, rng: Any) -> Posterior:
+        """Return the posterior of a release that was paid for, also if it takes long."""
+        engine = "gibbs" if release.model.slow_in_words else "auto"
+        return infer(release, engine=engine, draws=draws, chains=2, rng=rng)
+
+    def _learn(self, features: list[Coded | Numeric], model: Regression, posterior: Posterior) -> None:
         """Keep what was inferred, and warn if noise dominates it; nothing is kept of the rows."""
         if posterior.diagnostics.headline:
             warn_caller(posterior.diagnostics.headline)
@@ -166,7 +173,7 @@ class PrivateLinearRegression(_PrivateRegression, RegressorMixin, BaseEstimator)
         model = self._model(target, tuple(map(column_of, features)))
         rows = run_concealed(lambda: {**readable(features, columns), model.target.name: floats(target)})
         self.release_ = self._release(rows, model)
-        posterior = infer(self.release_, draws=self.draws, chains=2, rng=generator(self.random_state))
+        posterior = self._read(self.release_, self.draws, generator(self.random_state))
         self._learn(features, model, posterior)
         return self
 
@@ -269,10 +276,10 @@ class PrivateLogisticRegression(_PrivateRegression, ClassifierMixin, BaseEstimat
             self.releases_ = (self._release(rows, model),)
         else:
             first = self._release(rows, model, share)
-            middle = infer(first, draws=1000, chains=2, rng=rng)
+            middle = self._read(first, 1000, rng)
             self.releases_ = (first, self._release(rows, model.refined(middle), 1 - share))
         self.release_ = self.releases_[-1]
-        self._learn(features, model, infer(self.release_, draws=self.draws, chains=2, rng=rng))
+        self._learn(features, model, self._read(self.release_, self.draws, rng))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
