@@ -264,7 +264,7 @@ TWICE = [Numeric("age", 0, 9), Numeric("age", 0, 8)]  # pyright: ignore[reportAr
         ((1,), "column 'age' has two bounds, got one number.", "a number has bounds"),
         ((9, 0), "the lower bound must be less", "the smaller number comes first: age=(0, 9)"),
         ((0, float("nan")), "a bound of column 'age' must be a finite number, got nan.", ""),
-        ((0, "9"), "column 'age' has a number and a text as bounds.", "a number has bounds"),
+        ((0, "nine"), "column 'age' is declared by a number and a text.", "a number has bounds"),
         ([False, True], "the labels of column 'age' are texts or whole numbers.", 'of yes and no: ["False'),
         (
             ("1", "2"),
@@ -290,7 +290,8 @@ def test_two_spellings_of_bounds_and_labels() -> None:
     """Decimals as texts are exact bounds in both; a list of two numbers is bounds only where bounds are asked for."""
     tenth = Numeric("age", "0", "0.1")  # pyright: ignore[reportArgumentType]
     assert LinearRegression({"y": (0, 1)}, {"age": ("0", "0.1")}).features == (tenth,)
-    assert LinearRegression("y", ["age"], bounds={"y": (0, 1), "age": ("0", "0.1")}).features == (tenth,)
+    for pair in (("0", "0.1"), (0, "0.1"), [0, "0.1"]):
+        assert LinearRegression("y", ["age"], bounds={"y": (0, 1), "age": pair}).features == (tenth,)
     nine = Numeric("age", 0, 9)  # pyright: ignore[reportArgumentType]
     for pair in ([0, 9], np.array([0.0, 9.0])):
         assert LinearRegression("y", ["age"], bounds={"y": (0, 1), "age": pair}).features == (nine,)

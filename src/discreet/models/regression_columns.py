@@ -20,6 +20,7 @@ from discreet.objects import spells_number
 
 EXAMPLE = 'dc.models.LogisticRegression({"smoker": ["no", "yes"]}, {"age": (18, 100), "sex": ["f", "m"]})'
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}.*")
+_FRACTION = re.compile(r"[+-]?[0-9]+/[0-9]+")
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 _BOUNDS = 'as in bounds={"age": (18, 100), "smoker": ["no", "yes"]}'
 _EITHER = 'a number has bounds, "age": (18, 100), and labels are texts, "smoker": ["no", "yes"]'
@@ -111,9 +112,12 @@ def _named(name: str, bounds: Mapping[str, Any] | None) -> Column:
             f"column {name!r:.60} needs bounds or labels, chosen without looking at the data.",
             hint="a square is written as age ** 2" if "^" in name else f"{near}{_BOUNDS}",
         )
-    # here two numbers are bounds, or dates that are meant as such, also in a list
-    pair = isinstance(declared, list) and (_are_numbers(declared) or _are_dates(declared))
-    return _column(name, tuple(declared) if pair else declared)
+    # here numbers are bounds, and dates are meant as such, also in a list; texts in one are labels
+    if isinstance(declared, list):
+        ends = len(declared) == 2 and any(map(_is_number, declared)) and all(map(_spells_end, declared))
+        if ends or _are_numbers(declared) or _are_dates(declared):
+            declared = tuple(declared)
+    return _column(name, declared)
 
 
 def _column(name: Any, declared: Any) -> Column:
@@ -145,26 +149,29 @@ def _column(name: Any, declared: Any) -> Column:
         )
     if any(isinstance(one, float) for one in each) and isinstance(declared, list):
         raise UsageError(f"the labels of column {name!r:.60} are texts or whole numbers.", hint=_EITHER)
-    if texts and isinstance(declared, tuple) and len(each) == 2 and all(map(spells_number, each)):
-        if all(map(_WHOLE.fullmatch, each)):
+    pair = isinstance(declared, tuple) and len(each) == 2
+    if pair and all(map(_spells_end, each)):
+        if texts and all(map(_WHOLE.fullmatch, each)):
             low, high = (one.strip() for one in each)
             raise UsageError(
                 f"({each[0]!r:.20}, {each[1]!r:.20}) of column {name!r:.60} may be bounds, and may be labels.",
                 hint=f'write ({low:.20}, {high:.20}) for bounds, ["{low:.20}", "{high:.20}"] for labels',
             )
         return Numeric(name, *each)
-    if (
-        isinstance(declared, tuple)
-        and len(each) == 2
-        and any(map(_is_number, each))
-        and any(isinstance(one, str) for one in each)
-    ):
-        raise UsageError(f"column {name!r:.60} has a number and a text as bounds.", hint=_EITHER)
+    if pair and not texts and any(isinstance(one, str) for one in each):
+        raise UsageError(f"column {name!r:.60} is declared by a number and a text.", hint=_EITHER)
     return read_columns({name: declared})[0]
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:
     return len(values) > 0 and all(map(_is_number, values))
+
+
+def _spells_end(value: Any) -> bool:
+    """Tell whether this is a number, or the text of one."""
+    return _is_number(value) or (
+        isinstance(value, str) and (spells_number(value) or _FRACTION.fullmatch(value) is not None)
+    )
 
 
 def _are_dates(values: Sequence[Any]) -> bool:

@@ -76,6 +76,11 @@ class StepRegression(Regression):
         middle = tuple(exact(f"{one:.6g}", "start") for one in np.median(every, axis=0))
         return replace(self, start=middle, **self._learned(draws))
 
+    @property
+    def of_a_step(self) -> tuple[str, ...]:
+        """Names of the numbers that a step has beside its start."""
+        return (*self._of_step, *self._may_of_step)
+
     def _learned(self, draws: Draws) -> dict[str, Any]:
         """Return what a step needs to know beside its start, of an earlier release."""
         return {}
