@@ -121,6 +121,7 @@ def test_a_second_release_is_declared_by_the_first(file: str, capsys: pytest.Cap
     posterior = dc.infer("first.json", rng=1)
     wanted = dc.models.load(file).refined(posterior)  # pyright: ignore[reportAttributeAccessIssue]
     made = dc.models.load("refined.toml")
+    assert "/" not in Path("refined.toml").read_text()
     assert made == wanted
     assert made.released == "step"  # pyright: ignore[reportAttributeAccessIssue]
     assert run("release data.csv -m refined.toml --epsilon 40 -o second.json".split()) == 0
@@ -145,7 +146,7 @@ def test_only_regressions_with_a_step_are_refined(capsys: pytest.CaptureFixture[
     capsys.readouterr()
     assert run("refine first.json -o refined.toml".split()) == 2
     said = capsys.readouterr().err
-    assert "a second release is of a logistic or Poisson regression, and linear_regression is none" in said
+    assert "a second release is of one logistic or Poisson regression, and linear_regression is none" in said
     assert "one release is enough" in said
     assert not Path("refined.toml").exists()
 

@@ -34,8 +34,8 @@ def refine(
     release = load_release(file)
     model = release.model.require(
         StepRegression,
-        "a second release is of a logistic or Poisson regression",
-        hint="one release is enough; of groups each is refined in Python: model.refined(posterior)",
+        "a second release is of one logistic or Poisson regression",
+        hint="release each group by itself, with --where" if release.model.groups else "one release is enough",
     )
     with busy("Inferring …"):
         posterior = infer(release, rng=seed)

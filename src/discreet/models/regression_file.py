@@ -37,7 +37,9 @@ def _declared(column: Column) -> str:
 
 
 def _number(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 and abs(value) < 2**53 else _quoted(text(value))
+    decimal = repr(float(value))
+    whole = value.denominator == 1 and abs(value) < 2**53
+    return str(value) if whole else decimal if Fraction(decimal) == value else _quoted(text(value))
 
 
 def _quoted(words: str) -> str:
