@@ -151,6 +151,18 @@ def test_only_regressions_with_a_step_are_refined(capsys: pytest.CaptureFixture[
     assert not Path("refined.toml").exists()
 
 
+@pytest.mark.parametrize("groups", ["", " --by smoker=no|yes"])
+def test_totals_of_a_regression_are_said_to_be_mapped(
+    groups: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("line.toml").write_text(FILES["linear.toml"].replace("residual_sd = 10\n", ""))
+    assert run(f"release data.csv -m line.toml --epsilon 1 -o first.json{groups}".split()) == 0
+    capsys.readouterr()
+    assert run("show first.json".split()) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "numbers are mapped from their bounds to [-1, 1], two labels are -1 and 1." in said
+
+
 def test_private_gibbs_of_a_mixture_with_and_without_delta() -> None:
     how = f"release data.csv -m mixture.toml --mechanism private-gibbs --steps 4 --support=0.05 --epsilon 2 {IMPUTE}"
     assert run(f"{how} -o pure.json".split()) == 0

@@ -35,7 +35,9 @@ def refine(
     model = release.model.require(
         StepRegression,
         "a second release is of one logistic or Poisson regression",
-        hint="release each group by itself, with --where" if release.model.groups else "one release is enough",
+        hint="release each group by itself, with --where"
+        if release.model.groups
+        else "one release is enough",
     )
     with busy("Inferring …"):
         posterior = infer(release, rng=seed)

@@ -168,7 +168,7 @@ def release(
     row_bounds
         What each row is clipped to before the rule: the bounds of the record unless given, with 0 in them for sums.
     last_by
-        The column by which a row is the last, for ``"last"``.
+        The column of numbers by which a row is the last, for ``"last"``; dates as days since some date.
     null_unit
         Rows in which ``unit`` is missing: ``"leave_out"`` (the default), or ``"own"``, each a person of its own.
     weights, weight_bounds

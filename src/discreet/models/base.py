@@ -313,6 +313,11 @@ class Model(metaclass=Constructed):
         return f"missing values were left out{protected}"
 
     @property
+    def totals_in_words(self) -> str:
+        """Say what noisy totals are sums of, if their names do not."""
+        return ""
+
+    @property
     def slow_in_words(self) -> str:
         """Say that posteriors of noisy releases take long, if they do; empty if not."""
         return ""

@@ -75,6 +75,10 @@ class Grouped(Model):
         return self.model.max_rows
 
     @property
+    def totals_in_words(self) -> str:
+        return self.model.totals_in_words
+
+    @property
     def slow_in_words(self) -> str:
         return self.model.slow_in_words
 

@@ -184,6 +184,14 @@ class Regression(LossModel):
         return f"records with a missing or undeclared value were left out{kept}"
 
     @property
+    def totals_in_words(self) -> str:
+        if not self.numeric_columns:
+            return ""
+        two = any(term.signs for term in self.released_design.terms)
+        labels = ", two labels are -1 and 1" if two else ""
+        return f"A total is the sum over all usable records; numbers are mapped from their bounds to [-1, 1]{labels}."
+
+    @property
     def slow_in_words(self) -> str:
         terms = len(self.design.terms) - 1
         if terms <= READ_SOON:
