@@ -103,7 +103,10 @@ def noise_headline(question: Question, readings: Readings, counts: np.ndarray, u
         return few[0]
     said = "" if hardly else _hidden(release, readings, float(np.median(counts)), people)
     if release.records and not release.where and np.quantile(usable, 1 - _UNLIKELY) < release.records / 2:
-        asked = f"about {people:,.0f} of {release.records:,} records {_seem(people)} usable: are labels and columns right?"
+        seem = "seems" if round(people) == 1 else "seem"
+        asked = (
+            f"about {people:,.0f} of {release.records:,} records {seem} usable: are labels and columns right?"
+        )
         return f"{asked} If so, {said}" if said else asked
     if hardly:
         are = "one record is" if round(people) == 1 else f"{people:.0f} records are"
@@ -180,10 +183,6 @@ def _budget(release: Release, times: float) -> str:
         return f"epsilon = {_rounded(float(promised.epsilon) * times)}"
     rho = getattr(promised, "rho", None)
     return f"rho = {_rounded(float(rho) * times**2)}" if rho is not None else f"{times:.2g} times less noise"
-
-
-def _seem(people: float) -> str:
-    return "seems" if round(people) == 1 else "seem"
 
 
 def _listed(names: Sequence[str]) -> str:
