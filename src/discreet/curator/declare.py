@@ -62,7 +62,7 @@ class Declaration:
     @property
     def slow_reading(self) -> str:
         """Say that what is released takes long to read, if it does; empty if not."""
-        return self.model.slow_in_words if isinstance(self.mechanism, NoiseMechanism) else ""
+        return "" if self.mechanism.every_record else self.model.slow_in_words
 
     @property
     def reading_domain(self) -> Domain:

@@ -318,6 +318,11 @@ class Model(metaclass=Constructed):
         return ""
 
     @property
+    def allowance_in_words(self) -> str:
+        """Say what intervals allow for however many records there are, and what else to do; empty if nothing."""
+        return ""
+
+    @property
     def slow_in_words(self) -> str:
         """Say that posteriors of noisy releases take long, if they do; empty if not."""
         return ""

@@ -135,6 +135,16 @@ class StepRegression(Regression):
 
     # -- the analyst's side ----------------------------------------------------------------------------
 
+    @property
+    def allowance_in_words(self) -> str:
+        # tables of labels are read without approximation
+        if self.summary != Regression.summary:
+            return ""
+        return (
+            "part of the width is that features may not be normal, which more records do not narrow: a second release, "
+            "of model.refined(posterior), does"
+        )
+
     def read_prior(self, prior: Any, domain: Domain) -> None:
         if prior is not None:
             kind = self.question.lower()
