@@ -107,3 +107,14 @@ def test_a_plan_says_what_no_number_of_records_narrows(rng: np.random.Generator)
     start = dc.models.LogisticRegression({"y": ["0", "1"]}, {"x": (0, 10)}, start=[0, 0])
     line = dc.models.LinearRegression({"y": (0, 1)}, {"x": (0, 10)})
     assert start.allowance_in_words == line.allowance_in_words == ""
+
+
+def test_a_plan_for_too_many_terms_says_what_to_plan_for(rng: np.random.Generator) -> None:
+    labels = [f"g{i}" for i in range(60)]
+    rows = {"y": rng.random(300), "g": rng.choice(labels, 300)}
+    model = dc.models.LinearRegression("y", ["g"], bounds={"y": (0, 1), "g": labels})
+    with pytest.raises(dc.DiscreetError, match="takes too long for that") as caught:
+        dc.plan(model, n=300, epsilon=1, public=rows)
+    assert (caught.value.hint or "").startswith(
+        "plan for fewer terms: infer reads a regression of 59 terms only"
+    )
