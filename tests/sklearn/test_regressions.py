@@ -206,6 +206,12 @@ def test_bounds_go_by_name(rng: np.random.Generator) -> None:
     [
         ({"age": (20, 90)}, "bounds say nothing about the feature 'ward'"),
         ({"agee": (20, 90), "ward": ["a", "b"]}, "bounds name 'agee', which is no feature"),
+        ([(20, 90), (1, 2, 3)], "column 'ward' has two bounds, got 3 numbers"),
+        ([("20", "90"), ["a", "b"]], "'90'. of column 'age' may be bounds, and may be labels"),
+        (
+            [(np.datetime64("2020-01-01"), np.datetime64("2021-01-01")), ["a", "b"]],
+            "bounds of 'age' are dates",
+        ),
         ([(20, 90), "ab"], "ward must be .low, high. or a list of labels"),
         ("ab", "bounds must be a list with an entry for each feature"),
     ],

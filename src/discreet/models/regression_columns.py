@@ -126,41 +126,51 @@ def _column(name: Any, declared: Any) -> Column:
         declared = declared.tolist()
     if isinstance(declared, Labels | Numeric | range):
         return read_columns({name: declared})[0]
-    each = list(declared) if isinstance(declared, list | tuple) else [declared]
-    texts = len(each) > 0 and all(isinstance(one, str) for one in each)
-    dated = isinstance(declared, tuple) and _are_dates(each)
-    if dated or any(isinstance(one, date | np.datetime64) for one in each):
-        raise UsageError(
-            f"the bounds of {name!r:.60} are dates, and a regression takes numbers and labels.",
-            hint="give it the number of days since some date",
-        )
+    _refuse_dates(name, declared if isinstance(declared, list | tuple) else [declared])
     if not isinstance(declared, list | tuple):
         raise UsageError(
             f"column {name!r:.60} is declared by two bounds or by labels, got {shown(declared)}.",
             hint=_EITHER,
         )
-    if isinstance(declared, tuple) and _are_numbers(each) and len(each) != 2:
-        count = "one number" if len(each) == 1 else f"{len(each)} numbers"
-        raise UsageError(f"column {name!r:.60} has two bounds, got {count}.", hint=_EITHER)
-    if any(isinstance(one, bool | np.bool_) for one in each):
+    if any(isinstance(one, bool | np.bool_) for one in declared):
         raise UsageError(
             f"the labels of column {name!r:.60} are texts or whole numbers.",
             hint='of yes and no: ["False", "True"]',
         )
-    if any(isinstance(one, float) for one in each) and isinstance(declared, list):
-        raise UsageError(f"the labels of column {name!r:.60} are texts or whole numbers.", hint=_EITHER)
-    pair = isinstance(declared, tuple) and len(each) == 2
-    if pair and all(map(_spells_end, each)):
-        if texts and all(map(_WHOLE.fullmatch, each)):
-            low, high = (one.strip() for one in each)
-            raise UsageError(
-                f"({each[0]!r:.20}, {each[1]!r:.20}) of column {name!r:.60} may be bounds, and may be labels.",
-                hint=f'write ({low:.20}, {high:.20}) for bounds, ["{low:.20}", "{high:.20}"] for labels',
-            )
-        return Numeric(name, *each)
-    if pair and not texts and any(isinstance(one, str) for one in each):
-        raise UsageError(f"column {name!r:.60} is declared by a number and a text.", hint=_EITHER)
+    if isinstance(declared, list):
+        if any(isinstance(one, float) for one in declared):
+            raise UsageError(f"the labels of column {name!r:.60} are texts or whole numbers.", hint=_EITHER)
+        return read_columns({name: declared})[0]
+    check_bounds(name, declared)
+    if len(declared) == 2 and all(map(_spells_end, declared)):
+        return Numeric(name, *declared)
     return read_columns({name: declared})[0]
+
+
+def check_bounds(name: Any, declared: tuple[Any, ...]) -> None:
+    """Raise where a tuple is meant as bounds and is no pair of numbers; one of texts may be labels."""
+    _refuse_dates(name, declared)
+    texts = [one for one in declared if isinstance(one, str)]
+    if _are_numbers(declared) and len(declared) != 2:
+        count = "one number" if len(declared) == 1 else f"{len(declared)} numbers"
+        raise UsageError(f"column {name!r:.60} has two bounds, got {count}.", hint=_EITHER)
+    if len(declared) == len(texts) == 2 and all(map(_WHOLE.fullmatch, texts)):
+        low, high = (f"{one.strip():.20}" for one in texts)
+        raise UsageError(
+            f"({texts[0]!r:.20}, {texts[1]!r:.20}) of column {name!r:.60} may be bounds, and may be labels.",
+            hint=f'write ({low}, {high}) for bounds, ["{low}", "{high}"] for labels',
+        )
+    if len(declared) == 2 and len(texts) == 1 and not all(map(_spells_end, declared)):
+        raise UsageError(f"column {name!r:.60} is declared by a number and a text.", hint=_EITHER)
+
+
+def _refuse_dates(name: Any, declared: Sequence[Any]) -> None:
+    meant = isinstance(declared, tuple) and _are_dates(declared)
+    if meant or any(isinstance(one, date | np.datetime64) for one in declared):
+        raise UsageError(
+            f"the bounds of {name!r:.60} are dates, and a regression takes numbers and labels.",
+            hint="give it the number of days since some date",
+        )
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:

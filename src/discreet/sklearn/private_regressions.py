@@ -17,6 +17,7 @@ from discreet.extras import needed_for
 from discreet.inference.analyst import infer
 from discreet.models import LinearRegression, LogisticRegression
 from discreet.models.public_rows import warn_caller
+from discreet.models.regression_columns import check_bounds
 from discreet.rational import Number, exact
 from discreet.sklearn.coded_columns import (
     Coded,
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
 
 _TARGET = "y"
 _NO_BOUNDS = "declare the features: give bounds, (low, high) for all, or a pair or labels for each."
-_NO_TARGET = "declare the target: give target_bounds=(low, high), chosen without looking at the data."
+_NO_TARGET = (
+    "declare the target: give target_bounds=(low, high), two numbers, chosen without looking at the data."
+)
 _INTERVAL = 0.95
 
 
@@ -63,9 +66,13 @@ class _PrivateRegression(PrivateEstimator):
             raise UsageError(_NO_BOUNDS)
         shared = _is_pair(given)
         each = [given] * n_features if shared else for_each_feature(self, given, n_features, "bounds")
+        names = feature_names(self, n_features)
+        for name, one in zip(names, each, strict=True):
+            if isinstance(one, tuple):
+                check_bounds(name, one)
         return [
             Numeric(name, *one) if _is_pair(one) else Coded.of(name, one)
-            for name, one in zip(feature_names(self, n_features), each, strict=True)
+            for name, one in zip(names, each, strict=True)
         ]
 
     def _read(self, release: Release, draws: int, rng: Any) -> Posterior:
