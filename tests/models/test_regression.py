@@ -426,6 +426,7 @@ def test_posteriors_of_regressions_predict(rng: np.random.Generator) -> None:
     assert said == pytest.approx(np.log(chances))
     model = LinearRegression({"y": (0, 1)}, FEATURES, residual_sd="0.2")
     linear = dc.infer(dc.release(rows, model, mechanism=walk, missing="none"))
+    assert any("mapped from their bounds" in said for said in linear.diagnostics.warnings)
     assert np.corrcoef(linear.predict(rows), rows["age"])[0, 1] > 0.8  # pyright: ignore[reportAttributeAccessIssue]
     y, means = np.clip(rows["y"], 0, 1), model.predict_at(linear.draws["weights"], rows)
     density = stats.norm.pdf(y, means, 0.2).mean(axis=0)

@@ -318,6 +318,11 @@ class Model(metaclass=Constructed):
         return ""
 
     @property
+    def released_draws_in_words(self) -> str:
+        """Say what draws that are released are of, if their names do not."""
+        return ""
+
+    @property
     def allowance_in_words(self) -> str:
         """Say what intervals allow for however many records there are, and what else to do; empty if nothing."""
         return ""

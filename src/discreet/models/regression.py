@@ -192,6 +192,13 @@ class Regression(LossModel):
         return f"A total is the sum over all usable records; numbers are mapped from their bounds to [-1, 1]{labels}."
 
     @property
+    def released_draws_in_words(self) -> str:
+        return (
+            "weights are those of columns mapped from their bounds to [-1, 1], not in their units; predict takes "
+            "rows in their units"
+        )
+
+    @property
     def slow_in_words(self) -> str:
         terms = len(self.design.terms) - 1
         if terms <= READ_SOON:
