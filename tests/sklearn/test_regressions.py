@@ -36,7 +36,7 @@ SKIPPED = {"check_pipeline_consistency", "check_array_api_input", "check_dict_un
 # rows of the checks leave the bounds here and there
 @pytest.mark.filterwarnings("ignore:.* outside its bounds:UserWarning")
 # and are so few that noise dominates
-@pytest.mark.filterwarnings("ignore:noise dominates:UserWarning")
+@pytest.mark.filterwarnings("ignore:(noise dominates|about .* usable):UserWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
