@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from pyarrow import csv, parquet
 import discreet as dc
 from discreet.cli import run
 from discreet.errors import DataError, UsageError
+from discreet.planning.simulated_tables import Width
 from discreet.planning.solving import solve_records
 
 MODEL = """model = "linear_regression"
@@ -94,7 +94,7 @@ def test_a_plan_says_what_no_number_of_records_narrows(rng: np.random.Generator)
     x = rng.exponential(2, 1000)
     rows = {"y": (rng.random(1000) < 1 / (1 + np.exp(3 - x))).astype(int), "x": x}
     model = dc.models.LogisticRegression("y", ["x"], bounds={"y": (0, 1), "x": (0, 10)})
-    known = "part of the width is that features may not be normal"
+    known = "part of the width is what the shapes of the features may be"
     asked = {"public": rows, "parameter": "x"}
     assert known in dc.plan(model, n=10_000, epsilon=1, **asked).summary()
     with pytest.raises(UsageError, match="cannot be reached with 10,000 records") as caught:
@@ -102,7 +102,7 @@ def test_a_plan_says_what_no_number_of_records_narrows(rng: np.random.Generator)
     assert (caught.value.hint or "").startswith(known)
     assert "records would do" not in (caught.value.hint or "")
     with pytest.raises(UsageError, match="cannot be reached with 1,000,000,000 records") as caught:
-        solve_records(lambda n: SimpleNamespace(width=0.5), 0.02, model.allowance_in_words)
+        solve_records(lambda n: Width(np.full(3, 0.5), np.full(3, 0.1)), 0.02, model.allowance_in_words)
     assert known in (caught.value.hint or "")
     start = dc.models.LogisticRegression({"y": ["0", "1"]}, {"x": (0, 10)}, start=[0, 0])
     line = dc.models.LinearRegression({"y": (0, 1)}, {"x": (0, 10)})

@@ -141,8 +141,8 @@ class StepRegression(Regression):
         if self.summary != Regression.summary:
             return ""
         return (
-            "part of the width is that features may not be normal, which more records do not narrow: a second release, "
-            "of model.refined(posterior), does"
+            "part of the width is what the shapes of the features may be, which more records do not narrow: a second "
+            "release, of model.refined(posterior), does"
         )
 
     def read_prior(self, prior: Any, domain: Domain) -> None:
