@@ -60,11 +60,6 @@ class Declaration:
         return f"{self.model.name} of {', '.join(self.columns)}" if self.columns else self.model.name
 
     @property
-    def slow_reading(self) -> str:
-        """Say that what is released takes long to read, if it does; empty if not."""
-        return "" if self.mechanism.every_record else self.model.slow_in_words
-
-    @property
     def reading_domain(self) -> Domain:
         """The domain to read rows by: where every record must count, also one that breaks the declarations."""
         if self.mechanism.every_record and self.domain.missing == "none":

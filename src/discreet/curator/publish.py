@@ -271,8 +271,8 @@ def release(
 
         return explained(asked, payer)
     for one in asked.values():
-        if one.slow_reading:
-            warn_caller(one.slow_reading)
+        if one.model.slow_in_words and not one.mechanism.every_record:
+            warn_caller(one.model.slow_in_words)
     made = _kept(keep, asked, payer, dataset)
     return made if isinstance(model, Mapping) else made[""]
 

@@ -70,6 +70,8 @@ class Model(metaclass=Constructed):
     groups: tuple[str, ...] = ()
     #: What is asked of the columns, as a title begins; empty for a model that is called by its name.
     question: ClassVar[str] = ""
+    #: Says that posteriors of noisy releases take long, if they do.
+    slow_in_words: ClassVar[str] = ""
     #: At most how many rows of one person count; None where a person's rows become one record.
     max_rows: int | None = None
     #: In at most how many groups a person has a record; None where it is one, or where there are none.
@@ -325,11 +327,6 @@ class Model(metaclass=Constructed):
     @property
     def allowance_in_words(self) -> str:
         """Say what intervals allow for however many records there are, and what else to do; empty if nothing."""
-        return ""
-
-    @property
-    def slow_in_words(self) -> str:
-        """Say that posteriors of noisy releases take long, if they do; empty if not."""
         return ""
 
     # -- rows that need no protection -----------------------------------------------------------------

@@ -79,7 +79,7 @@ class Grouped(Model):
         return self.model.totals_in_words
 
     @property
-    def slow_in_words(self) -> str:
+    def slow_in_words(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.model.slow_in_words
 
     @cached_property

@@ -152,7 +152,7 @@ class LogisticRegression(StepRegression):
         return super().missing_in_words(neighbors)
 
     @property
-    def slow_in_words(self) -> str:
+    def slow_in_words(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return "" if self.released == "table" else super().slow_in_words
 
     def score(self, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

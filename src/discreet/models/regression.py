@@ -199,7 +199,7 @@ class Regression(LossModel):
         )
 
     @property
-    def slow_in_words(self) -> str:
+    def slow_in_words(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         terms = len(self.design.terms) - 1
         if terms <= READ_SOON:
             return ""
