@@ -11,6 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.cli import run
+from discreet.models.regression_file import step_file
 
 FILES = {
     "naive.toml": 'model = "naive_bayes"\ntarget.smoker = ["no", "yes"]\nfeatures.sex = ["F", "M"]\n'
@@ -95,6 +96,71 @@ def test_a_linear_regression_takes_noise(capsys: pytest.CaptureFixture[str]) -> 
     names = [row["name"] for row in found["parameters"]]
     assert names[:2] == ["intercept", "coefficients[sex=M]"]
     assert "coefficients[month ** 2]" in names
+
+
+def test_many_terms_are_warned_of_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    labels = [f"w{i}" for i in range(100)]
+    Path("wards.toml").write_text(
+        f'model = "linear_regression"\ntarget.age = {{ bounds = [18, 100] }}\nfeatures.ward = {json.dumps(labels)}\n'
+    )
+    assert run("release data.csv -m wards.toml -o out.json --epsilon 1".split()) == 0
+    said = capsys.readouterr().err
+    assert said.count("warning: infer reads a regression of 99 terms") == 1
+    assert "UserWarning" not in said
+
+
+@pytest.mark.parametrize("file", ["logistic.toml", "poisson.toml", "terms.toml"])
+def test_a_second_release_is_declared_by_the_first(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("terms.toml").write_text(
+        'model = "logistic_regression"\ntarget = "smoker"\nfeatures = ["age", "sex", "age * sex"]\n'
+        'bounds = { smoker = ["no", "yes"], age = ["17.5", 100], sex = ["F", "M"] }\n'
+    )
+    assert run(f"release data.csv -m {file} --epsilon 40 -o first.json".split()) == 0
+    assert run("refine first.json -o refined.toml --seed 1".split()) == 0
+    assert "--model refined.toml" in capsys.readouterr().out
+    posterior = dc.infer("first.json", rng=1)
+    wanted = dc.models.load(file).refined(posterior)  # pyright: ignore[reportAttributeAccessIssue]
+    made = dc.models.load("refined.toml")
+    assert "/" not in Path("refined.toml").read_text()
+    assert made == wanted
+    assert made.released == "step"  # pyright: ignore[reportAttributeAccessIssue]
+    assert run("release data.csv -m refined.toml --epsilon 40 -o second.json".split()) == 0
+    assert run("refine second.json -o refined.toml".split()) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert run("refine second.json --json --seed 1".split()) == 0
+    assert "start = [" in json.loads(capsys.readouterr().out)["declaration"]
+
+
+def test_a_step_of_any_names_is_read_back(tmp_path: Path) -> None:
+    odd = {'a "quoted" ~ name': ["x\x7fy", "\\", "\U0001f600\n"], "n": ("1/3", 10**20)}
+    model = dc.models.PoissonRegression(
+        {"ü": (0, "0.1")}, odd, start=[1, "1/3", -2, "1e-9"], dispersion=2, mean="1/7", limit=3
+    )
+    (tmp_path / "odd.toml").write_text(step_file(model), encoding="utf-8")
+    assert dc.models.load(tmp_path / "odd.toml") == model
+
+
+def test_only_regressions_with_a_step_are_refined(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("line.toml").write_text(FILES["linear.toml"].replace("residual_sd = 10\n", ""))
+    assert run("release data.csv -m line.toml --epsilon 1 -o first.json".split()) == 0
+    capsys.readouterr()
+    assert run("refine first.json -o refined.toml".split()) == 2
+    said = capsys.readouterr().err
+    assert "a second release is of one logistic or Poisson regression, and linear_regression is none" in said
+    assert "one release is enough" in said
+    assert not Path("refined.toml").exists()
+
+
+@pytest.mark.parametrize("groups", ["", " --by smoker=no|yes"])
+def test_totals_of_a_regression_are_said_to_be_mapped(
+    groups: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("line.toml").write_text(FILES["linear.toml"].replace("residual_sd = 10\n", ""))
+    assert run(f"release data.csv -m line.toml --epsilon 1 -o first.json{groups}".split()) == 0
+    capsys.readouterr()
+    assert run("show first.json".split()) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "numbers are mapped from their bounds to [-1, 1], two labels are -1 and 1." in said
 
 
 def test_private_gibbs_of_a_mixture_with_and_without_delta() -> None:

@@ -242,6 +242,16 @@ def test_bad_declarations(options: dict[str, Any], said: str):
         dc.release(table, dc.Mean(), column="x", bounds=(0, 1), epsilon=1, **options)
 
 
+def test_the_last_by_a_date_is_refused_with_what_to_write():
+    days = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]")
+    table = {"id": ["a", "a"], "x": [0.0, 1.0], "day": days}
+    with pytest.raises(dc.DiscreetError, match="dates or times, but last_by needs numbers") as caught:
+        dc.release(
+            table, dc.Mean(), column="x", bounds=(0, 1), epsilon=1, unit="id", per_unit="last", last_by="day"
+        )
+    assert caught.value.hint == "give it as a number, such as days since some date"
+
+
 def test_a_step_is_fine_enough():
     from discreet.data.sources.people import _step
 

@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import UsageError
+from discreet.inference.group_posteriors import _joined
 
 REGIONS, SEXES = ["north", "south", "west"], ["f", "m"]
 
@@ -146,3 +147,19 @@ def test_warnings_of_many_groups_are_one_line(rng: np.random.Generator) -> None:
     for words in ("no more records were counted than noise alone", "noise on the counts"):
         assert any("of 60 groups (" in one and words in one for one in said)
     assert repr(found).startswith("<60 groups: p of 0, 1, 2")
+
+
+@pytest.mark.parametrize(
+    ("found", "n_groups", "said"),
+    [
+        ([("a", "noise: 1")], 2, "a: noise: 1"),
+        ([("a", "noise: 1"), ("a", "noise: 2")], 2, "a: noise: 1"),
+        ([("a", "noise: 1"), ("b", "noise: 2")], 2, "both groups (a, b), such as a: noise: 1"),
+        ([("a", "1"), ("b", "2"), ("c", "3")], 3, "all 3 groups (a, b, c), such as a: 1"),
+        ([("a", "1"), ("b", "2")], 60, "2 of 60 groups (a, b), such as a: 1"),
+    ],
+)
+def test_what_groups_have_in_common_is_said_once(
+    found: list[tuple[str, str]], n_groups: int, said: str
+) -> None:
+    assert _joined(found, n_groups) == said

@@ -12,6 +12,7 @@ from scipy import stats
 import discreet as dc
 from discreet.curator.publish import sample_with
 from discreet.errors import UsageError
+from discreet.inference.engine import TooLong
 from discreet.inference.regression import MomentDraws, Readings, draw_population
 from discreet.inference.regression.moment_draws import independent_moments, moved_moments
 from discreet.inference.regression.moment_kernels import log_density
@@ -422,7 +423,7 @@ def test_hard_tables_give_wide_intervals_and_no_error(case: str, rng: np.random.
         (lambda: model_of("x", "x * u * s"), "more than two factors"),
         (lambda: model_of("x", "s", "s ** 2"), "squares labels"),
         (lambda: model_of("x", "x ** 2", "x ** 2"), "stands twice"),
-        (lambda: model_of("x", "y"), "declared twice"),
+        (lambda: model_of("x", "y"), "among the features too"),
         (
             lambda: dc.models.LinearRegression("y", ["x"], bounds={"x": (0, 1), "y": (0, 1), "z": (0, 1)}),
             "neither the target nor a feature",
@@ -473,3 +474,46 @@ def test_a_population_is_drawn_for_every_table(rng: np.random.Generator) -> None
         assert 0.97 < ratio < 1.03 if naive else 1.1 < ratio < 1.35
         assert found.residual_sd.mean() == pytest.approx(residual, rel=0.002)
         assert found.r_squared.mean() == pytest.approx(0.25, rel=0.02)
+
+
+def many_labels(k: int, rng: np.random.Generator) -> tuple[dict[str, Any], dc.models.LinearRegression]:
+    labels = [f"g{i}" for i in range(k)]
+    rows = {"y": rng.random(500), "x": rng.random(500), "g": rng.choice(labels, 500)}
+    return rows, dc.models.LinearRegression("y", ["x", "g"], bounds={"y": (0, 1), "x": (0, 1), "g": labels})
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "hint"),
+    [
+        (50, "a regression of 50 terms only with engine='gibbs'", r"engine='gibbs' takes about 1\d\d s"),
+        (
+            100,
+            "a regression of 100 terms only if noise is small",
+            "release fewer terms, with rare labels joined",
+        ),
+    ],
+)
+def test_many_terms_are_warned_of_before_they_are_paid_for(
+    labels: int, said: str, hint: str, rng: np.random.Generator
+) -> None:
+    rows, model = many_labels(labels, rng)
+    # nothing is spent, and nothing but the line is said
+    explained = str(dc.release(rows, model, epsilon=1, explain=True))
+    assert f"warning: infer reads {said}" in explained
+    with pytest.warns(UserWarning, match=said) as heard:
+        release = dc.release(rows, model, epsilon=1)
+    assert [one.filename for one in heard] == [__file__]
+    with pytest.raises(TooLong) as caught:
+        dc.infer(release, draws=400, rng=0)
+    assert re.match(hint, caught.value.hint or "")
+    # what is hinted at works
+    part = dc.regress(release, features=["x"], draws=400, rng=0)
+    assert part.draws["coefficients"].shape == (400, 1)
+
+
+def test_few_terms_are_not_warned_of(rng: np.random.Generator) -> None:
+    rows, model = many_labels(33, rng)
+    assert not model.slow_in_words
+    assert "warning" not in str(dc.release(rows, model, epsilon=1, explain=True))
+    labels = [f"g{i}" for i in range(100)]
+    assert not dc.models.LogisticRegression({"z": ["0", "1"]}, {"g": labels}).slow_in_words

@@ -282,6 +282,54 @@ def test_what_declares_no_model_is_one_line_that_names_the_key(
         assert '": (' not in words
 
 
+REGRESSION = 'model = "logistic_regression"\ntarget = "y"\nfeatures = ["age"]\nbounds.y = ["no", "yes"]\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "hint"),
+    [
+        (
+            REGRESSION + "bounds.agee = [0, 9]",
+            "column 'age' needs bounds",
+            "did you mean agee? as in bounds = {",
+        ),
+        (
+            REGRESSION + "bounds.age = [0, 9]\nbounds.agee = [0, 9]",
+            "bounds name 'agee'",
+            "did you mean age? ",
+        ),
+        (
+            REGRESSION + "bounds.age = 5",
+            "column 'age' is declared by two bounds or by labels",
+            "as in bounds = {",
+        ),
+        (
+            REGRESSION + 'bounds.age = ["2020-01-01", "2021-01-01"]',
+            "the bounds of 'age' are dates",
+            "give it",
+        ),
+        (
+            'model = "linear_regression"\ntarget.y.bounds = [0, 1]\nfeatures.age.bounds = [2020-01-01, 2021-01-01]',
+            "features.age.bounds are dates.",
+            "give the column the number of days",
+        ),
+    ],
+)
+def test_regressions_in_files_are_mended_by_what_is_said(
+    content: str, message: str, hint: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        dc.models.load(written(tmp_path, content))
+    assert caught.value.message.startswith(f"survey.toml: {message}")
+    assert (caught.value.hint or "").startswith(hint)
+
+
+def test_a_target_from_zero_to_one_has_these_labels_in_a_file_too(tmp_path: Path) -> None:
+    whole = written(tmp_path, REGRESSION.replace('["no", "yes"]', "[0, 1]") + "bounds.age = [0, 9]")
+    wanted = dc.models.LogisticRegression({"y": ["0", "1"]}, {"age": (0, 9)})
+    assert dc.models.load(whole) == wanted
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
@@ -78,12 +79,13 @@ def test_constants_rebuild_the_model(model: Any) -> None:
     ("call", "words"),
     [
         (lambda: LogisticRegression({"y": ["a", "b", "c"]}, FEATURES), "has two labels"),
-        (lambda: LogisticRegression({"y": (0, 1)}, FEATURES), "has two labels"),
+        (lambda: LogisticRegression({"y": (0, 2)}, FEATURES), "has two labels"),
+        (lambda: LogisticRegression(Numeric("y", 0, 1), FEATURES), "has two labels"),  # pyright: ignore[reportArgumentType]
         (lambda: LinearRegression({"y": ["a", "b"]}, FEATURES), "is a number with bounds"),
         (lambda: LogisticRegression({"y": ["a", "b"], "z": ["a", "b"]}, FEATURES), "has one target"),
-        (lambda: LogisticRegression({"age": ["a", "b"]}, FEATURES), "declared twice"),
-        (lambda: LogisticRegression(TARGET, {}), "at least one column"),
-        (lambda: LogisticRegression(TARGET, {"age": None}), "labels must be a list"),
+        (lambda: LogisticRegression({"age": ["a", "b"]}, FEATURES), "among the features too"),
+        (lambda: LogisticRegression(TARGET, {}), "at least one feature"),
+        (lambda: LogisticRegression(TARGET, {"age": None}), "two bounds or by labels, got None"),
         (lambda: LogisticRegression(TARGET, {"age": (0, float("inf"))}), "must be a finite number"),
         (lambda: LogisticRegression(TARGET, {"age": (5, 5)}), "must be less than"),
         (
@@ -247,6 +249,106 @@ def test_mistakes_are_answered_with_what_to_write(call: Any, message: str, hint:
     assert (caught.value.hint or "").startswith(hint)
 
 
+BOUNDS = {"y": (0, 1), "age": (0, 9), "sex": ["f", "m"]}
+TWICE = [Numeric("age", 0, 9), Numeric("age", 0, 8)]  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("dictionary", [False, True])
+@pytest.mark.parametrize(
+    ("declared", "message", "hint"),
+    [
+        (5, "column 'age' is declared by two bounds or by labels, got 5.", 'a number has bounds, "age": (18'),
+        ("0-9", "column 'age' is declared by two bounds or by labels, got '0-9'.", "a number has bounds"),
+        ({"a", "b"}, "column 'age' is declared by two bounds or by labels, got {", "a number has bounds"),
+        ((1, 2, 3), "column 'age' has two bounds, got 3 numbers.", "a number has bounds"),
+        ((1,), "column 'age' has two bounds, got one number.", "a number has bounds"),
+        ((9, 0), "the lower bound must be less", "the smaller number comes first: age=(0, 9)"),
+        ((0, float("nan")), "a bound of column 'age' must be a finite number, got nan.", ""),
+        ((0, "nine"), "column 'age' is declared by a number and a text.", "a number has bounds"),
+        ([False, True], "the labels of column 'age' are texts or whole numbers.", 'of yes and no: ["False'),
+        (
+            ("1", "2"),
+            "('1', '2') of column 'age' may be bounds, and may be labels.",
+            'write (1, 2) for bounds, ["1", "2"] for labels',
+        ),
+        ((date(2020, 1, 1), date(2021, 1, 1)), "the bounds of 'age' are dates", "give it the number of days"),
+        ((np.datetime64("2020-01-01"), 3), "the bounds of 'age' are dates", "give it the number of days"),
+        (("2020-01-01", "2021-01-01"), "the bounds of 'age' are dates", "give it the number of days"),
+    ],
+)
+def test_columns_that_are_neither_bounds_nor_labels(
+    declared: Any, message: str, hint: str, dictionary: bool
+) -> None:
+    features, bounds = ({"age": declared}, None) if dictionary else (["age"], {"age": declared})
+    with pytest.raises(UsageError) as caught:
+        LinearRegression({"y": (0, 1)}, features, bounds=bounds)
+    assert caught.value.message.startswith(message)
+    assert (caught.value.hint or "").startswith(hint)
+
+
+def test_two_spellings_of_bounds_and_labels() -> None:
+    """Decimals as texts are exact bounds in both; a list of two numbers is bounds only where bounds are asked for."""
+    tenth = Numeric("age", "0", "0.1")  # pyright: ignore[reportArgumentType]
+    assert LinearRegression({"y": (0, 1)}, {"age": ("0", "0.1")}).features == (tenth,)
+    for pair in (("0", "0.1"), (0, "0.1"), [0, "0.1"]):
+        assert LinearRegression("y", ["age"], bounds={"y": (0, 1), "age": pair}).features == (tenth,)
+    nine = Numeric("age", 0, 9)  # pyright: ignore[reportArgumentType]
+    for pair in ([0, 9], np.array([0.0, 9.0])):
+        assert LinearRegression("y", ["age"], bounds={"y": (0, 1), "age": pair}).features == (nine,)
+    assert LinearRegression({"y": (0, 1)}, {"age": [0, 9]}).features == (Labels("age", ("0", "9")),)
+
+
+@pytest.mark.parametrize("declared", [(0, 1), [0, 1], (0.0, 1.0), ["0", "1"]])
+def test_a_target_of_zero_and_one_has_these_labels(declared: Any) -> None:
+    wanted = Labels("y", ("0", "1"))
+    assert LogisticRegression("y", ["age"], bounds={"y": declared, "age": (0, 9)}).target == wanted
+    assert LogisticRegression({"y": declared}, {"age": (0, 9)}).target == wanted
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "hint"),
+    [
+        (
+            lambda: LogisticRegression("y", ["age", "sex"], bounds={**BOUNDS, "y": (1, 2)}),
+            "the target 'y' of a logistic regression has two labels.",
+            'write its labels as texts, ["1", "2"]',
+        ),
+        (
+            lambda: LinearRegression("y", ["age", "y"], bounds=BOUNDS),
+            "the target 'y' is among the features too.",
+            "leave it out there",
+        ),
+        (
+            lambda: LinearRegression("y", ["age", "sex", "age"], bounds=BOUNDS),
+            "the feature 'age' stands twice.",
+            "leave it out there",
+        ),
+        (lambda: LinearRegression({"y": (0, 1)}, TWICE), "the feature 'age' stands twice.", ""),
+        (lambda: LinearRegression("y", [], bounds=BOUNDS), "a regression has at least one feature.", "as in"),
+        (
+            lambda: LinearRegression("y", ["age"], bounds=BOUNDS),
+            "bounds name 'sex', which is neither",
+            "list it as a feature, or leave it out of bounds",
+        ),
+        (
+            lambda: LinearRegression("y", ["age", "sex"], bounds={**BOUNDS, "agee": (0, 1)}),
+            "bounds name 'agee', which is neither",
+            "did you mean age? ",
+        ),
+        (
+            lambda: LinearRegression("y", ["age", "sex", "agee ** 2"], bounds=BOUNDS),
+            "the term 'agee ** 2' names 'agee'",
+            "did you mean age? ",
+        ),
+    ],
+)
+def test_names_that_are_refused(call: Any, message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert caught.value.message.startswith(message)
+    assert (caught.value.hint or "").startswith(hint)
+
+
 REGRESSIONS: dict[str, Any] = {
     "linear": (dc.models.LinearRegression, {"y": (0, 10)}, {}),
     "labels": (dc.models.LogisticRegression, {"y": ["0", "1"]}, {}),
@@ -324,6 +426,7 @@ def test_posteriors_of_regressions_predict(rng: np.random.Generator) -> None:
     assert said == pytest.approx(np.log(chances))
     model = LinearRegression({"y": (0, 1)}, FEATURES, residual_sd="0.2")
     linear = dc.infer(dc.release(rows, model, mechanism=walk, missing="none"))
+    assert any("mapped from their bounds" in said for said in linear.diagnostics.warnings)
     assert np.corrcoef(linear.predict(rows), rows["age"])[0, 1] > 0.8  # pyright: ignore[reportAttributeAccessIssue]
     y, means = np.clip(rows["y"], 0, 1), model.predict_at(linear.draws["weights"], rows)
     density = stats.norm.pdf(y, means, 0.2).mean(axis=0)

@@ -14,6 +14,8 @@ from pyarrow import csv, parquet
 import discreet as dc
 from discreet.cli import run
 from discreet.errors import DataError, UsageError
+from discreet.planning.simulated_tables import Width
+from discreet.planning.solving import solve_records
 
 MODEL = """model = "linear_regression"
 target = "pressure"
@@ -86,3 +88,33 @@ def test_a_frame_has_as_many_records_as_rows(survey: dict[str, np.ndarray]) -> N
     model = dc.models.LinearRegression("pressure", ["age"], bounds={"pressure": (60, 220), "age": (18, 100)})
     plan = dc.plan(model, n=2000, mechanism="gaussian", rho=1, public=pd.DataFrame(survey))
     assert plan.expects == "records like 300 public ones"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_plan_says_what_no_number_of_records_narrows(rng: np.random.Generator) -> None:
+    x = rng.exponential(2, 1000)
+    rows = {"y": (rng.random(1000) < 1 / (1 + np.exp(3 - x))).astype(int), "x": x}
+    model = dc.models.LogisticRegression("y", ["x"], bounds={"y": (0, 1), "x": (0, 10)})
+    known = "part of the width is what the shapes of the features may be"
+    asked = {"public": rows, "parameter": "x"}
+    assert known in dc.plan(model, n=10_000, epsilon=1, **asked).summary()
+    with pytest.raises(UsageError, match="cannot be reached with 10,000 records") as caught:
+        dc.plan(model, n=10_000, width=0.02, **asked)
+    assert (caught.value.hint or "").startswith(known)
+    assert "records would do" not in (caught.value.hint or "")
+    with pytest.raises(UsageError, match="cannot be reached with 1,000,000,000 records") as caught:
+        solve_records(lambda n: Width(np.full(3, 0.5), np.full(3, 0.1)), 0.02, model.allowance_in_words)
+    assert known in (caught.value.hint or "")
+    start = dc.models.LogisticRegression({"y": ["0", "1"]}, {"x": (0, 10)}, start=[0, 0])
+    line = dc.models.LinearRegression({"y": (0, 1)}, {"x": (0, 10)})
+    assert start.allowance_in_words == line.allowance_in_words == ""
+
+
+def test_a_plan_for_too_many_terms_says_what_to_plan_for(rng: np.random.Generator) -> None:
+    labels = [f"g{i}" for i in range(60)]
+    rows = {"y": rng.random(300), "g": rng.choice(labels, 300)}
+    model = dc.models.LinearRegression("y", ["g"], bounds={"y": (0, 1), "g": labels})
+    with pytest.raises(dc.DiscreetError, match="takes too long for that") as caught:
+        dc.plan(model, n=300, epsilon=1, public=rows)
+    assert (caught.value.hint or "").startswith(
+        "plan for fewer terms: infer reads a regression of 59 terms only"
+    )

@@ -35,6 +35,8 @@ SKIPPED = {"check_pipeline_consistency", "check_array_api_input", "check_dict_un
 
 # rows of the checks leave the bounds here and there
 @pytest.mark.filterwarnings("ignore:.* outside its bounds:UserWarning")
+# and are so few that noise dominates
+@pytest.mark.filterwarnings("ignore:(noise dominates|about .* usable):UserWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
@@ -137,6 +139,41 @@ def test_moved_rows_are_warned_of_once(estimator: Any, rng: np.random.Generator)
 
 
 @pytest.mark.parametrize(
+    "estimator",
+    [
+        PrivateLinearRegression(0.1, bounds=(0, 1), target_bounds=(0, 1), draws=200, random_state=0),
+        PrivateLogisticRegression(0.1, classes=[0, 1], bounds=(0, 1), draws=200, random_state=0),
+    ],
+    ids=["linear", "logistic"],
+)
+def test_fits_of_noise_are_warned_of(estimator: Any, rng: np.random.Generator) -> None:
+    with pytest.warns(UserWarning, match="noise dominates") as said:
+        estimator.fit(rng.random((100, 2)), rng.integers(0, 2, 100))
+    assert [one.filename for one in said] == [__file__]
+    assert str(said[0].message) == estimator.posterior_.diagnostics.headline
+
+
+@pytest.mark.parametrize(
+    ("estimator", "budgets"),
+    [
+        (PrivateLinearRegression(rho=100, bounds=(0, 1), target_bounds=(0, 1)), [{"rho": 100}]),
+        (PrivateLogisticRegression(rho=100, bounds=(0, 1), classes=[0, 1]), [{"rho": 25}, {"rho": 75}]),
+        (PrivateNaiveBayes(rho=100, categories=[[0, 1]] * 2, classes=[0, 1]), [{"rho": 100}]),
+        (PrivateNaiveBayes(categories=[[0, 1]] * 2, classes=[0, 1]), [{"epsilon": 1}]),
+    ],
+    ids=["linear", "logistic", "naive Bayes", "none"],
+)
+def test_rho_alone_is_gaussian_noise(
+    estimator: Any, budgets: list[dict[str, float]], rng: np.random.Generator
+) -> None:
+    X = rng.integers(0, 2, (2000, 2))
+    y = np.where(rng.random(2000) < 0.2, 1 - X[:, 0], X[:, 0])
+    model = estimator.set_params(draws=200).fit(X, y)
+    releases = getattr(model, "releases_", [model.release_])
+    assert [one.guarantee.budgets() for one in releases] == budgets
+
+
+@pytest.mark.parametrize(
     ("estimator", "words"),
     [
         (PrivateLinearRegression(target_bounds=(0, 1)), "declare the features"),
@@ -156,7 +193,8 @@ def test_what_is_refused(estimator: Any, words: str) -> None:
 
 def test_bounds_go_by_name(rng: np.random.Generator) -> None:
     X, by_name = rows_of(200, rng), {"ward": ["a", "b"], "age": (20, 90)}
-    model = PrivateLinearRegression(1, bounds=by_name, target_bounds=(0, 90), draws=100).fit(X, X["age"])
+    with pytest.warns(UserWarning, match="noise dominates"):
+        model = PrivateLinearRegression(1, bounds=by_name, target_bounds=(0, 90), draws=100).fit(X, X["age"])
     assert model.get_feature_names_out().tolist() == ["age", "ward=b"]
     labels: Any = {"ward": ["a", "b"], "age": ["20", "90"]}
     counted = PrivateNaiveBayes(1, classes=["a", "b"], categories=labels, draws=100).fit(X, X["ward"])
@@ -168,6 +206,12 @@ def test_bounds_go_by_name(rng: np.random.Generator) -> None:
     [
         ({"age": (20, 90)}, "bounds say nothing about the feature 'ward'"),
         ({"agee": (20, 90), "ward": ["a", "b"]}, "bounds name 'agee', which is no feature"),
+        ([(20, 90), (1, 2, 3)], "column 'ward' has two bounds, got 3 numbers"),
+        ([("20", "90"), ["a", "b"]], "'90'. of column 'age' may be bounds, and may be labels"),
+        (
+            [(np.datetime64("2020-01-01"), np.datetime64("2021-01-01")), ["a", "b"]],
+            "bounds of 'age' are dates",
+        ),
         ([(20, 90), "ab"], "ward must be .low, high. or a list of labels"),
         ("ab", "bounds must be a list with an entry for each feature"),
     ],

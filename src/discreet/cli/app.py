@@ -25,6 +25,7 @@ from discreet.cli.infer import infer
 from discreet.cli.options import option
 from discreet.cli.plan import plan
 from discreet.cli.read import read
+from discreet.cli.refine import refine
 from discreet.cli.release import release
 from discreet.cli.report import report
 from discreet.cli.respond import respond
@@ -185,6 +186,7 @@ _add(
     "discreet read -m bernoulli --value yes=123.4 --records 300 --noise laplace --scale 12.5 -o yes.json",
 )
 _add(infer, _ANALYST, "discreet infer smoking.json --prior beta:1,1 -o posterior.nc --plot posterior.png")
+_add(refine, _ANALYST, "discreet refine first.json -o refined.toml")
 _add(report, _ANALYST, "discreet report smoking.json pressure.json -o report.html")
 _add(evidence, _ANALYST, "discreet evidence weak-prior.json strong-prior.json --seed 1")
 _add(forecast, _ANALYST, "discreet forecast wards.json --ahead 3 --entries 100 -o forecast.png")

@@ -143,7 +143,7 @@ RowBounds = Annotated[
     ),
 ]
 LastBy = Annotated[
-    str | None, people_option("NAME", "Column by which a row is the last, for --per-unit last.")
+    str | None, people_option("NAME", "Column of numbers by which a row is the last, for --per-unit last.")
 ]
 NullUnit = Annotated[
     Literal["leave_out", "own"],

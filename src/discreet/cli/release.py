@@ -6,6 +6,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from warnings import catch_warnings, simplefilter
 
 from discreet.cli.console import busy, guarantee_json, plain, print_json, print_wrapped
 from discreet.cli.options import (
@@ -229,7 +230,9 @@ def release(
         else:
             print(plain(str(planned)))
         return
-    with busy("Summing …"):
+    with busy("Summing …"), catch_warnings():
+        # what takes long to read is said below
+        simplefilter("ignore", UserWarning)
         made = make_release(data, family, **arguments)
         made.save(output)
         said_of_itself = _warnings(made)
@@ -268,6 +271,8 @@ def _warnings(made: Release) -> tuple[str, ...]:
     from discreet.inference.analyst import infer, predicted_seconds
     from discreet.inference.cautions import few_usable
 
+    if made.samples is None and made.model.slow_in_words:
+        return (*few_usable(made), made.model.slow_in_words)
     if made.samples is not None or len(made.totals.names) > _MOST_TOTALS:
         return few_usable(made)
     try:

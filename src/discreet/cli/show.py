@@ -129,6 +129,8 @@ def _legend(release: Release) -> list[str]:
             f"Each usable record is spread over {', '.join(names[:-1])} and {names[-1]}, by its place z between -1 and "
             f"1 in the range: {shares}. They sum to 1, so the totals sum to the number of usable records."
         )
+    if release.model.totals_in_words:
+        lines.append(f"{release.model.totals_in_words} discreet infer reads them in the units of the data.")
     if names[-1] == "usable" and release.model.labels != names:
         lines.append("usable is the number of records whose value is not missing.")
     return lines

@@ -142,6 +142,8 @@ def _planned(asked: Declaration) -> PlannedRelease:
         said.append(f"only rows count with {asked.where}")
     if asked.unit is not None:
         said += [f"unit: {asked.unit.column}", *asked.unit.in_words(columns)]
+    if asked.model.slow_in_words and not asked.mechanism.every_record:
+        said.append(f"warning: {asked.model.slow_in_words}")
     return PlannedRelease(
         title=asked.model.title(columns),
         declarations=tuple(said),

@@ -23,6 +23,7 @@ from discreet.mechanisms import Gaussian, KNorm, Laplace
 from discreet.mechanisms.base import Mechanism, RandomSource, Totals
 from discreet.models import Model
 from discreet.models.grouped import private_column
+from discreet.models.public_rows import warn_caller
 from discreet.names import check_name
 from discreet.privacy import Noise, PermuteAndFlip
 from discreet.rational import Number
@@ -167,7 +168,7 @@ def release(
     row_bounds
         What each row is clipped to before the rule: the bounds of the record unless given, with 0 in them for sums.
     last_by
-        The column by which a row is the last, for ``"last"``.
+        The column of numbers by which a row is the last, for ``"last"``; dates as days since some date.
     null_unit
         Rows in which ``unit`` is missing: ``"leave_out"`` (the default), or ``"own"``, each a person of its own.
     weights, weight_bounds
@@ -269,6 +270,9 @@ def release(
         from discreet.curator.explain import explain as explained
 
         return explained(asked, payer)
+    for one in asked.values():
+        if one.model.slow_in_words and not one.mechanism.every_record:
+            warn_caller(one.model.slow_in_words)
     made = _kept(keep, asked, payer, dataset)
     return made if isinstance(model, Mapping) else made[""]
 

@@ -79,7 +79,8 @@ def few_usable(release: Release) -> tuple[str, ...]:
     if read + _SURE * sd >= n / 2:
         return ()
     about = min(max(round(read), 0), n)
-    return (f"about {about:,} of {n:,} values were usable: are the labels or the column right?",)
+    were = "was" if about == 1 else "were"
+    return (f"about {about:,} of {n:,} values {were} usable: are the labels or the column right?",)
 
 
 def usable_reading(release: Release) -> tuple[float, float] | None:

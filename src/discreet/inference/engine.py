@@ -192,8 +192,8 @@ def allowed(seconds: float, more: Callable[[], float] | None = None) -> Iterator
         _left.reset(token)
 
 
-def spend(seconds: float) -> None:
-    """Count work that is about to be done; raise :class:`TooLong` if it is too much."""
+def spend(seconds: float, hint: str | None = None) -> None:
+    """Count work that is about to be done; raise :class:`TooLong` if it is too much, with a hint of what to do."""
     work = _left.get()
     if work is None:
         return
@@ -203,7 +203,7 @@ def spend(seconds: float) -> None:
     if work.left < 0:
         raise TooLong(
             f"this takes more than {work.allowed:,.0f} s of work, for such wide noise or bounds or so many labels.",
-            hint="an engine that is asked for by name, such as engine='exact', may take longer",
+            hint=hint or "an engine that is asked for by name, such as engine='exact', may take longer",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
@@ -257,21 +258,21 @@ class GroupPosteriors(Posteriors):
         )
 
     def _diagnosed(self) -> Diagnostics:
-        """Say how the groups were read; of warnings that differ in their numbers only, the first, and how many."""
+        """Say how the groups were read; of warnings that begin alike, but for numbers, the first, and how many."""
         every = {name: one.diagnostics for name, one in self.items()}
         first = next(iter(every.values()))
         alike: dict[str, list[tuple[str, str]]] = {}
         for name, each in every.items():
             for said in each.warnings:
-                alike.setdefault(_NUMBER.sub("#", said), []).append((name, said))
-        warnings = [_joined(found, len(self)) for found in alike.values()]
-        heads = [(name, each.headline) for name, each in every.items() if each.headline]
+                alike.setdefault(_kind(said), []).append((name, said))
+        warnings = {kind: _joined(found, len(self)) for kind, found in alike.items()}
+        heads = Counter(_kind(each.headline) for each in every.values() if each.headline).most_common(1)
         return replace(
             first,
-            headline=_joined(heads, len(self)) if heads else "",
+            headline=warnings[heads[0][0]] if heads else "",
             approximation="; ".join(dict.fromkeys(each.approximation for each in every.values())),
             engine=" and ".join(dict.fromkeys(each.engine for each in every.values())),
-            warnings=tuple(warnings),
+            warnings=tuple(warnings.values()),
             independent=all(each.independent for each in every.values()),
             chains={},
         )
@@ -327,8 +328,16 @@ class GroupPosteriors(Posteriors):
 
 def _joined(found: Sequence[tuple[str, str]], n_groups: int) -> str:
     """Return one sentence for a warning about one group, or about several."""
-    names = [name for name, _ in found]
-    if len(found) == 1:
+    names = list(dict.fromkeys(name for name, _ in found))
+    if len(names) == 1:
         return f"{names[0]}: {found[0][1]}"
     some = ", ".join(names[:_FEW]) + " …" * (len(names) > _FEW)
-    return f"{len(found):,} of {n_groups:,} groups ({some}), the first of them: {found[0][1]}"
+    how_many = f"{len(names):,} of {n_groups:,}"
+    if len(names) == n_groups:
+        how_many = "both" if n_groups == 2 else f"all {n_groups:,}"
+    return f"{how_many} groups ({some}), such as {names[0]}: {found[0][1]}"
+
+
+def _kind(said: str) -> str:
+    """Return how a warning begins, without its numbers."""
+    return _NUMBER.sub("#", said).partition(":")[0]

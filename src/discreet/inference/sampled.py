@@ -50,6 +50,8 @@ def answer(release: Release) -> Answer:
         warnings.append(record.caution)
     if release.in_floating_point:
         warnings.append("the samples were drawn in floating point")
+    if release.model.released_draws_in_words:
+        warnings.append(release.model.released_draws_in_words)
     draws = _weighted(release.samples)
     # hidden states are whole numbers, which files hold as they hold all numbers
     draws |= {name: draws[name].astype(np.int64) for name in release.model.draw_categories}

@@ -70,6 +70,8 @@ class Model(metaclass=Constructed):
     groups: tuple[str, ...] = ()
     #: What is asked of the columns, as a title begins; empty for a model that is called by its name.
     question: ClassVar[str] = ""
+    #: Says that posteriors of noisy releases take long, if they do.
+    slow_in_words: ClassVar[str] = ""
     #: At most how many rows of one person count; None where a person's rows become one record.
     max_rows: int | None = None
     #: In at most how many groups a person has a record; None where it is one, or where there are none.
@@ -311,6 +313,21 @@ class Model(metaclass=Constructed):
         """Say what became of missing values that are counted, for the privacy statement."""
         protected = ", and how many there were is itself protected" if neighbors == "replace" else ""
         return f"missing values were left out{protected}"
+
+    @property
+    def totals_in_words(self) -> str:
+        """Say what noisy totals are sums of, if their names do not."""
+        return ""
+
+    @property
+    def released_draws_in_words(self) -> str:
+        """Say what draws that are released are of, if their names do not."""
+        return ""
+
+    @property
+    def allowance_in_words(self) -> str:
+        """Say what intervals allow for however many records there are, and what else to do; empty if nothing."""
+        return ""
 
     # -- rows that need no protection -----------------------------------------------------------------
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from discreet.domain.columns import Column, Labels
 from discreet.errors import UsageError
+from discreet.names import did_you_mean
 
 # more than anybody regresses on; a file cannot ask for a million products
 _MOST_TERMS = 300
@@ -206,7 +207,8 @@ def _read(expression: str, known: Mapping[str, Column], *, signs: bool = False) 
     for part in parts:
         if part not in known:
             raise UsageError(
-                f"the term {expression!r:.60} names {part!r:.60}, which is no feature.", hint=hint
+                f"the term {expression!r:.60} names {part!r:.60}, which is no feature.",
+                hint=f"{did_you_mean(part, known)}{hint}",
             )
     if parts[0] == parts[1] and isinstance(known[parts[0]], Labels):
         raise UsageError(f"the term {expression!r:.60} squares labels, which changes nothing.", hint=hint)

@@ -74,6 +74,14 @@ class Grouped(Model):
     def max_rows(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.model.max_rows
 
+    @property
+    def totals_in_words(self) -> str:
+        return self.model.totals_in_words
+
+    @property
+    def slow_in_words(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.model.slow_in_words
+
     @cached_property
     def groups(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The names of the groups, the last column changing fastest."""

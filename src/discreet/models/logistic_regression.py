@@ -22,18 +22,18 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import expit
 
-from discreet.domain.columns import Column, Labels
+from discreet.domain.columns import Column, Labels, Numeric
 from discreet.domain.declarations import Domain, Neighbors
 from discreet.errors import UsageError
 from discreet.models.base import Draws
 from discreet.models.column_model import ColumnModel
 from discreet.models.layout import Layout
 from discreet.models.losses import LogisticLoss
-from discreet.models.regression_columns import EXAMPLE
+from discreet.models.regression_columns import EXAMPLE, zero_or_one
 from discreet.models.score_layout import LOGISTIC
 from discreet.models.step_regression import StepRegression
 from discreet.models.tables import Table
-from discreet.rational import Number
+from discreet.rational import Number, plain
 
 #: Cells, missing values included, up to which features of labels are released as one table.
 MOST_CELLS = 512
@@ -48,7 +48,8 @@ class LogisticRegression(StepRegression):
     Parameters
     ----------
     target
-        One column of two labels: ``{"smoker": ["no", "yes"]}``, or its name, with ``bounds``.
+        One column of two labels: ``{"smoker": ["no", "yes"]}``, or its name, with ``bounds``. Bounds of ``(0, 1)``
+        are read as these two labels.
     features
         Columns of numbers with public bounds, or of labels: ``{"age": (18, 100), "sex": ["f", "m"]}``, or names, with
         ``bounds``. Of labels all but the first get a coefficient of their own. A list may hold products and squares:
@@ -91,7 +92,7 @@ class LogisticRegression(StepRegression):
         start: Sequence[Number] | None = None,
     ) -> None:
         super().__init__(
-            target,
+            zero_or_one(target, bounds),
             features,
             bounds=bounds,
             terms=terms,
@@ -107,7 +108,7 @@ class LogisticRegression(StepRegression):
         if not isinstance(target, Labels) or target.n_labels != 2:
             raise UsageError(
                 f"the target {target.name!r:.60} of a logistic regression has two labels.",
-                hint=f"for example {EXAMPLE}",
+                hint=_as_labels(target) if isinstance(target, Numeric) else f"for example {EXAMPLE}",
             )
         return target
 
@@ -149,6 +150,10 @@ class LogisticRegression(StepRegression):
         if self.released == "table":
             return ColumnModel.missing_in_words(self, neighbors)
         return super().missing_in_words(neighbors)
+
+    @property
+    def slow_in_words(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "" if self.released == "table" else super().slow_in_words
 
     def score(self, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         odds = np.clip(self.start_predictors(codes, values), -_LARGEST_ODDS, _LARGEST_ODDS)
@@ -201,3 +206,9 @@ class LogisticRegression(StepRegression):
     def _labels(self) -> np.ndarray:
         # the target is the first column
         return np.array(self.label_columns[0].labels)
+
+
+def _as_labels(target: Numeric) -> str:
+    """Say how the bounds of a target would be written as its labels."""
+    low, high = plain(target.low), plain(target.high)
+    return f'write its labels as texts, ["{low:.20}", "{high:.20}"]: the second is the one that is explained'

@@ -21,6 +21,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from datetime import date
 from decimal import Decimal
 from functools import partial
 from typing import Any, NoReturn
@@ -49,6 +50,8 @@ ELSEWHERE = {
 }
 _LABELS = "write a list of labels, or { bounds = [low, high] } for numbers"
 _PYTHON = re.compile(r'\bdc\.|": [(\[]')
+_NEAR = re.compile(r"did you mean .*?\? ")
+_BY_NAME = 'as in bounds = { age = [18, 100], smoker = ["no", "yes"] }'
 _FORMS = (frozenset({"labels"}), frozenset({"bounds"}), frozenset({"first", "last"}))
 
 
@@ -107,8 +110,15 @@ def declared(body: Any, file: str) -> Model:
     try:
         return kind(**read)
     except UsageError as problem:
-        # an example in Python is none of a file
-        trouble.say(problem.message, None if _PYTHON.search(problem.hint or "") else problem.hint)
+        trouble.say(problem.message, _of_a_file(problem.hint, takes, by_name="bounds" in body))
+
+
+def _of_a_file(hint: str | None, takes: str, *, by_name: bool) -> str | None:
+    """Return a hint without what is an example in Python, which is none of a file."""
+    if not _PYTHON.search(hint or ""):
+        return hint
+    near = _NEAR.match(hint or "")
+    return f"{near[0] if near else ''}{_BY_NAME if by_name else takes}"
 
 
 class _Trouble:
@@ -211,6 +221,8 @@ def _column(key: str, name: str, declared: Any, trouble: _Trouble) -> Column:
     pair = form.get("bounds")
     if "bounds" in form and (not isinstance(pair, list) or len(pair) != 2):
         trouble.say(f"{key}.bounds must be two numbers.", "for example { bounds = [0, 120] }")
+    if pair is not None and any(isinstance(end, date) for end in pair):
+        trouble.say(f"{key}.bounds are dates.", "give the column the number of days since some date")
     labels: Any = (
         _between(key, form["first"], form["last"], trouble) if "first" in form else form.get("labels")
     )

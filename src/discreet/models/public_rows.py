@@ -58,16 +58,18 @@ def code_rows(model: ColumnModel, rows: Any, *, absent: Sequence[str] = ()) -> t
 
 def warn_moved(moved: np.ndarray) -> None:
     """Warn, where the package was called from, if numbers of rows were moved to their bounds."""
-    n = int(moved.sum())
-    if not n:
-        return
+    if n := int(moved.sum()):
+        warn_caller(
+            f"{n:,} of {len(moved):,} rows had a number outside its bounds, which was moved to the nearest bound"
+        )
+
+
+def warn_caller(said: str) -> None:
+    """Warn where the package was called from."""
     level, frame = 1, sys._getframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         level, frame = level + 1, frame.f_back
-    warnings.warn(
-        f"{n:,} of {len(moved):,} rows had a number outside its bounds, which was moved to the nearest bound",
-        stacklevel=level,
-    )
+    warnings.warn(said, stacklevel=level)
 
 
 def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -31,6 +31,9 @@ from discreet.models.public_rows import code_rows, warn_moved
 from discreet.models.regression_columns import read_regression
 from discreet.rational import Number, float_down, text
 
+#: Terms up to which a noisy release is read without being asked to take long, and up to which it is read at all.
+READ_SOON, READ_AT_ALL = 33, 75
+
 
 @dataclass(frozen=True)
 class Regression(LossModel):
@@ -179,6 +182,32 @@ class Regression(LossModel):
     def missing_in_words(self, neighbors: Neighbors) -> str:
         kept = ", and how many there were is itself protected" if neighbors == "replace" else ""
         return f"records with a missing or undeclared value were left out{kept}"
+
+    @property
+    def totals_in_words(self) -> str:
+        if not self.numeric_columns:
+            return ""
+        two = any(term.signs for term in self.released_design.terms)
+        labels = ", two labels are -1 and 1" if two else ""
+        return f"A total is the sum over all usable records; numbers are mapped from their bounds to [-1, 1]{labels}."
+
+    @property
+    def released_draws_in_words(self) -> str:
+        return (
+            "weights are those of columns mapped from their bounds to [-1, 1], not in their units; predict takes "
+            "rows in their units"
+        )
+
+    @property
+    def slow_in_words(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        terms = len(self.design.terms) - 1
+        if terms <= READ_SOON:
+            return ""
+        how = "only with engine='gibbs', in minutes" if terms <= READ_AT_ALL else "only if noise is small"
+        return (
+            f"infer reads a regression of {terms} terms {how}, and of up to {READ_SOON} in seconds: join rare labels, "
+            "or leave out columns"
+        )
 
     @property
     def log_likelihood_scale(self) -> float:

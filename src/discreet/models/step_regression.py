@@ -76,6 +76,11 @@ class StepRegression(Regression):
         middle = tuple(exact(f"{one:.6g}", "start") for one in np.median(every, axis=0))
         return replace(self, start=middle, **self._learned(draws))
 
+    @property
+    def of_a_step(self) -> tuple[str, ...]:
+        """Names of the numbers that a step has beside its start."""
+        return (*self._of_step, *self._may_of_step)
+
     def _learned(self, draws: Draws) -> dict[str, Any]:
         """Return what a step needs to know beside its start, of an earlier release."""
         return {}
@@ -129,6 +134,16 @@ class StepRegression(Regression):
         return replace(super().from_constants(rest), start=start, **known)
 
     # -- the analyst's side ----------------------------------------------------------------------------
+
+    @property
+    def allowance_in_words(self) -> str:
+        # tables of labels are read without approximation
+        if self.summary != Regression.summary:
+            return ""
+        return (
+            "part of the width is what the shapes of the features may be, which more records do not narrow: a second "
+            "release, of model.refined(posterior), does"
+        )
 
     def read_prior(self, prior: Any, domain: Domain) -> None:
         if prior is not None:

@@ -72,6 +72,8 @@ class Plan:
     #: Whether the table is expected to be as something public says, and not as experience does.
     public: bool = False
     wanted: float | None = None
+    #: What the interval allows for however many records there are; empty if nothing.
+    allowance: str = ""
     groups: int | None = None
     #: The column that tells people apart, who are protected then; None if a record is protected.
     unit: str | None = None
@@ -138,6 +140,7 @@ class Plan:
             f" (plus or minus {self.width / 2:.4g}), posterior sd {self.sd:.4g}",
             f"without noise it would be {self.floor:.4g}; with nothing but noise {self.ceiling:.4g}",
             f"expected of the table: {self.expects}" + varying,
+            *([self.allowance] if self.allowance else []),
             *risk_in_words(self.guarantee()),
             "No row was read and nothing was spent, as long as what this plan was given is public.",
         ]
@@ -262,7 +265,11 @@ def plan(
             raise UsageError("say about how many records the table has.", hint="n=1000")
         said = {**common, **own, "epsilon": epsilon, "delta": delta, "rho": rho}
         seed = int(rng.integers(2**31))
-        return solve_records(lambda size: _one(model, n=size, **said, rng=seed), positive(width, "width"))
+        model = instance(model, "model", Model, "a family such as dc.Mean()")
+        wanted = positive(width, "width")
+        return solve_records(
+            lambda size: _one(model, n=size, **said, rng=seed), wanted, model.allowance_in_words
+        )
     n = common["n"] = whole(n, "n")
     people = People.read(unit, per_unit, max_rows)
     if isinstance(model, Mapping):
@@ -338,6 +345,7 @@ def plan(
         widths=None if tables.alike else found.usual,
         public=public is not None,
         wanted=wanted,
+        allowance=model.allowance_in_words,
         groups=number,
         unit=None if tables.unit is None else tables.unit.column,
         budget=budget,

@@ -21,6 +21,7 @@ from discreet.domain.unit import Unit
 from discreet.errors import UsageError
 from discreet.families.record_sums import RecordSums
 from discreet.inference.analyst import infer
+from discreet.inference.engine import TooLong
 from discreet.inference.posterior import Posterior
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.k_norm import KNorm
@@ -156,7 +157,15 @@ class Tables:
             unit=self.unit,
             coin=source.coin,
         )
-        found = infer(release, prior=self.prior, engine=engine, draws=draws, rng=table)
+        try:
+            found = infer(release, prior=self.prior, engine=engine, draws=draws, rng=table)
+        except TooLong:
+            if not self.model.slow_in_words:
+                raise
+            raise TooLong(
+                "a plan reads many tables, and this model takes too long for that.",
+                hint=f"plan for fewer terms: {self.model.slow_in_words}",
+            ) from None
         return list(found.values()) if isinstance(found, Mapping) else [found]
 
     def _read(self, mechanism: Mechanism, table: int, engine: Any) -> tuple[float, float]:

@@ -61,9 +61,11 @@ def solve(
     floor = floors.width
     if wanted <= floor * (1 + _CLOSE):
         needed = n * (floor / wanted) ** 2 * 1.2
+        allowed = tables.model.allowance_in_words
+        more = f"{allowed};" if allowed else f"about {needed:,.0f} records would do,"
         raise UsageError(
             f"a width of {wanted:g} cannot be reached with {n:,} records: without any noise it is {floor:.3g}.",
-            hint=f"about {needed:,.0f} records would do, or a width above {floor:.3g}",
+            hint=f"{more} or a width above {floor:.3g}",
         )
     if wanted >= ceiling * (1 - _CLOSE):
         raise UsageError(
@@ -105,8 +107,11 @@ def _step(widths: np.ndarray, floors: np.ndarray, ceiling: float, wanted: float,
     return float(np.interp(-target, -predicted, _STEP_LENGTHS))
 
 
-def solve_records(planned: Callable[[int], _Planned], wanted: float) -> _Planned:
-    """Return the plan for the least number of records, about, with which the given budget buys the wanted width."""
+def solve_records(planned: Callable[[int], _Planned], wanted: float, allowance: str = "") -> _Planned:
+    """Return the plan for the least number of records, about, with which the given budget buys the wanted width.
+
+    ``allowance`` says what no number of records narrows.
+    """
     guess, seen = _FIRST_RECORDS, []
     found = planned(guess)
     for _ in range(2 * _STEPS):
@@ -124,6 +129,6 @@ def solve_records(planned: Callable[[int], _Planned], wanted: float) -> _Planned
     if found.width > wanted * (1 + 4 * _CLOSE):
         raise UsageError(
             f"a width of {wanted:g} cannot be reached with {_MOST_RECORDS:,} records at this budget.",
-            hint=f"it is {found.width:.3g} then",
+            hint=f"it is {found.width:.3g} then" + f"; {allowance}" * bool(allowance),
         )
     return found

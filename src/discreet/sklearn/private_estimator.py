@@ -38,7 +38,7 @@ class PrivateEstimator:
     epsilon: Number | None
     rho: Number | None
     delta: Number | None
-    mechanism: str
+    mechanism: str | None
     bounds: Any
     neighbors: Neighbors
     draws: int
@@ -70,13 +70,13 @@ class PrivateEstimator:
 
     def _release(self, rows: dict[str, Any], model: Model, share: Fraction = Fraction(1)) -> Release:
         """Release with a share of the budget."""
-        budget: dict[str, Any] = {
-            name: _part(getattr(self, name), share) for name in ("epsilon", "rho", "delta")
-        }
+        epsilon = 1 if self.epsilon is None and self.rho is None else self.epsilon
+        budget = {"epsilon": epsilon, "rho": self.rho, "delta": self.delta}
+        parts: dict[str, Any] = {name: _part(given, share) for name, given in budget.items()}
         return release(
             rows,
             model,
-            **budget,
+            **parts,
             mechanism=self.mechanism,
             neighbors=self.neighbors,
             ledger=self.ledger,

@@ -50,8 +50,8 @@ class PrivateNaiveBayes(PrivateEstimator, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     epsilon, rho, delta, mechanism
-        The budget, as :func:`discreet.release` takes it: ``epsilon`` for Laplace noise; ``rho``, or ``epsilon`` with
-        ``delta``, for ``mechanism="gaussian"``.
+        The budget, as :func:`discreet.release` takes it: ``epsilon`` for Laplace noise, 1 if nothing is given; ``rho``,
+        or ``epsilon`` with ``delta``, for Gaussian noise.
     classes
         The labels of the target, declared without looking. ``"public"``: it is public which classes there are, and
         they are read from ``y``, in which none may be missing.
@@ -98,11 +98,11 @@ class PrivateNaiveBayes(PrivateEstimator, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        epsilon: Number | None = 1.0,
+        epsilon: Number | None = None,
         *,
         rho: Number | None = None,
         delta: Number | None = None,
-        mechanism: str = "laplace",
+        mechanism: str | None = None,
         classes: Sequence[Any] | np.ndarray | Literal["public"] | None = None,
         categories: Any = None,
         bounds: Any = None,

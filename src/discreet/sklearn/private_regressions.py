@@ -16,6 +16,8 @@ from discreet.errors import UsageError
 from discreet.extras import needed_for
 from discreet.inference.analyst import infer
 from discreet.models import LinearRegression, LogisticRegression
+from discreet.models.public_rows import warn_caller
+from discreet.models.regression_columns import check_bounds
 from discreet.rational import Number, exact
 from discreet.sklearn.coded_columns import (
     Coded,
@@ -38,12 +40,16 @@ with needed_for("reading rows"):
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
+    from discreet.artifact import Release
+    from discreet.inference.posterior import Posterior
     from discreet.ledger import Ledger
     from discreet.models.regression import Regression
 
 _TARGET = "y"
 _NO_BOUNDS = "declare the features: give bounds, (low, high) for all, or a pair or labels for each."
-_NO_TARGET = "declare the target: give target_bounds=(low, high), chosen without looking at the data."
+_NO_TARGET = (
+    "declare the target: give target_bounds=(low, high), two numbers, chosen without looking at the data."
+)
 _INTERVAL = 0.95
 
 
@@ -60,13 +66,24 @@ class _PrivateRegression(PrivateEstimator):
             raise UsageError(_NO_BOUNDS)
         shared = _is_pair(given)
         each = [given] * n_features if shared else for_each_feature(self, given, n_features, "bounds")
+        names = feature_names(self, n_features)
+        for name, one in zip(names, each, strict=True):
+            if isinstance(one, tuple):
+                check_bounds(name, one)
         return [
             Numeric(name, *one) if _is_pair(one) else Coded.of(name, one)
-            for name, one in zip(feature_names(self, n_features), each, strict=True)
+            for name, one in zip(names, each, strict=True)
         ]
 
-    def _learn(self, features: list[Coded | Numeric], model: Regression, posterior: Any) -> None:
-        """Keep what was inferred; nothing is kept of the rows."""
+    def _read(self, release: Release, draws: int, rng: Any) -> Posterior:
+        """Return the posterior of a release that was paid for, also if it takes long."""
+        engine = "gibbs" if release.model.slow_in_words else "auto"
+        return infer(release, engine=engine, draws=draws, chains=2, rng=rng)
+
+    def _learn(self, features: list[Coded | Numeric], model: Regression, posterior: Posterior) -> None:
+        """Keep what was inferred, and warn if noise dominates it; nothing is kept of the rows."""
+        if posterior.diagnostics.headline:
+            warn_caller(posterior.diagnostics.headline)
         self._features = features
         self.posterior_ = posterior
         coefficients = posterior.draws["coefficients"]
@@ -93,7 +110,7 @@ class PrivateLinearRegression(_PrivateRegression, RegressorMixin, BaseEstimator)
     Parameters
     ----------
     epsilon, rho, delta, mechanism
-        The budget, as :func:`discreet.release` takes it.
+        The budget, as :func:`discreet.release` takes it: ``epsilon``, 1 if nothing is given; or ``rho``.
     bounds
         Of the features, chosen without looking at the data: ``(low, high)`` for all, or a list with such a pair, or a
         list of labels, for each; or, for a data frame, a dictionary of them by column. Of labels all but the first get
@@ -132,7 +149,7 @@ class PrivateLinearRegression(_PrivateRegression, RegressorMixin, BaseEstimator)
 
     def __init__(
         self,
-        epsilon: Number | None = 1.0,
+        epsilon: Number | None = None,
         *,
         rho: Number | None = None,
         delta: Number | None = None,
@@ -163,7 +180,7 @@ class PrivateLinearRegression(_PrivateRegression, RegressorMixin, BaseEstimator)
         model = self._model(target, tuple(map(column_of, features)))
         rows = run_concealed(lambda: {**readable(features, columns), model.target.name: floats(target)})
         self.release_ = self._release(rows, model)
-        posterior = infer(self.release_, draws=self.draws, chains=2, rng=generator(self.random_state))
+        posterior = self._read(self.release_, self.draws, generator(self.random_state))
         self._learn(features, model, posterior)
         return self
 
@@ -186,7 +203,7 @@ class PrivateLogisticRegression(_PrivateRegression, ClassifierMixin, BaseEstimat
     Parameters
     ----------
     epsilon, rho, delta, mechanism
-        The budget for both releases together, as :func:`discreet.release` takes it.
+        The budget for both releases together, as for :class:`PrivateLinearRegression`.
     classes
         The two labels of the target, declared without looking. ``"public"``: it is public which classes there are, and
         they are read from ``y``, in which none may be missing.
@@ -217,7 +234,7 @@ class PrivateLogisticRegression(_PrivateRegression, ClassifierMixin, BaseEstimat
 
     def __init__(
         self,
-        epsilon: Number | None = 1.0,
+        epsilon: Number | None = None,
         *,
         rho: Number | None = None,
         delta: Number | None = None,
@@ -266,10 +283,10 @@ class PrivateLogisticRegression(_PrivateRegression, ClassifierMixin, BaseEstimat
             self.releases_ = (self._release(rows, model),)
         else:
             first = self._release(rows, model, share)
-            middle = infer(first, draws=1000, chains=2, rng=rng)
+            middle = self._read(first, 1000, rng)
             self.releases_ = (first, self._release(rows, model.refined(middle), 1 - share))
         self.release_ = self.releases_[-1]
-        self._learn(features, model, infer(self.release_, draws=self.draws, chains=2, rng=rng))
+        self._learn(features, model, self._read(self.release_, self.draws, rng))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -93,6 +93,8 @@ def wrong_type(column: str, dtype: Any, family: str, *, labels: bool) -> UsageEr
         held = "values of an unsuitable type"
     needed = "labels (text, integers or booleans)" if labels else "numbers"
     hint = "cast the column to a number type, or give the CSV file" if held == "text" else None
+    if held == "dates or times" and not labels:
+        hint = "give it as a number, such as days since some date"
     return UsageError(f"column {column!r} holds {held}, but {family} needs {needed}.", hint=hint)
 
 

@@ -96,7 +96,7 @@ class PeopleSource(DerivedSource):
         if unit.last_by is not None:
             order = nw.col(f"c{len(places)}")
             places.append(self._place(unit.last_by))
-            wanted.append(Need(needs[0].family, None))
+            wanted.append(Need("last_by", None))
         picked, held = self.picked_rows(places, wanted)
         groups = {f"g{at}": nw.col(f"c{n_values + at}") for at in range(len(positions) - n_values)}
         keys = ["unit", "own", *groups]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.inference.diagnostics import bulk_ess
-from discreet.inference.engine import spend
+from discreet.inference.engine import LONG, spend
 from discreet.inference.regression.moment_prior import MEAN_SD, SPREAD, log_prior
 from discreet.inference.regression.moment_readings import Readings
 
@@ -25,6 +25,8 @@ _MOST_CLIMBS, _MOST_HALVINGS, _LEAST_GAIN = 40, 12, 0.5
 # proposals for each independent draw, the share of them that must count, and the most that one may count for
 _PROPOSED, _LEAST_EFFECTIVE, _MOST_SHARE = 2, 0.5, 0.01
 _LEAST_PIVOT = 1e-12
+# numbers of all proposals together that memory should hold
+_MOST_NUMBERS = 250_000_000
 # the share of draws that should be effective, the most moves that are made for one draw, and seconds for all of them
 _ENOUGH, _MOST_MOVES, _LONGER = 0.2, 16, 6.0
 # seconds of one move, and how they grow with the square of the dimension; measured
@@ -73,6 +75,8 @@ def independent_moments(
     first factor as its density, and the others are its weight: 0 if no table has such sums, and bounded.
     """
     wide = _PROPOSED * size
+    if wide * readings.size**2 > _MOST_NUMBERS:
+        return None
     n = rng.choice(counts, wide) if len(counts) > 1 else np.full(wide, counts[0])
     noise = rng.laplace if readings.laplace else rng.normal
     mean = (readings.means - noise(0.0, readings.mean_scales, (wide, readings.size))) / n[:, None]
@@ -124,7 +128,8 @@ def moved_moments(
     warm = [150, 250 + dim, 400 + 3 * dim]
     burn = 50 + dim // 2
     each_move = _SECONDS + _MORE_SECONDS * dim**2
-    spend(each_move * (sum(warm) + size + chains * burn))
+    seconds = each_move * (sum(warm) + size + chains * burn)
+    spend(seconds, hint=_instead(seconds))
     most = min(max(int(_LONGER / (each_move * size)), 1), _MOST_MOVES)
     given = readings.given(n)
     q = _climbed(readings, n, q)
@@ -157,7 +162,17 @@ def moved_moments(
             return MomentDraws(mean, lower, records)
         # once more, with what these chains have shown of where the states lie, and so many moves for each draw
         late, thin = 0, min(thin * needed, most)
-        spend(each_move * chains * (burn + each * thin))
+        seconds += each_move * chains * (burn + each * thin)
+        spend(each_move * chains * (burn + each * thin), hint=_instead(seconds))
+
+
+def _instead(seconds: float) -> str:
+    """Return what to do where a reading would take so many seconds."""
+    fewer = (
+        "release fewer terms, with rare labels joined; dc.regress(release, features=[...]) reads some columns"
+    )
+    # by name an engine may do more, and moves may have to be made again
+    return f"engine='gibbs' takes about {2 * seconds:,.0f} s" if seconds < LONG / 2 else fewer
 
 
 def slopes_of(root: np.ndarray) -> np.ndarray:

@@ -103,15 +103,14 @@ def noise_headline(question: Question, readings: Readings, counts: np.ndarray, u
         return few[0]
     said = "" if hardly else _hidden(release, readings, float(np.median(counts)), people)
     if release.records and not release.where and np.quantile(usable, 1 - _UNLIKELY) < release.records / 2:
+        seem = "seems" if round(people) == 1 else "seem"
         asked = (
-            f"about {people:,.0f} of {release.records:,} records seem usable: are labels and columns right?"
+            f"about {people:,.0f} of {release.records:,} records {seem} usable: are labels and columns right?"
         )
         return f"{asked} If so, {said}" if said else asked
     if hardly:
-        return (
-            f"about {people:.0f} records are usable, hardly enough for a regression: if there should be more, check "
-            "labels and columns"
-        )
+        are = "one record is" if round(people) == 1 else f"{people:.0f} records are"
+        return f"about {are} usable, hardly enough for a regression: if there should be more, check labels and columns"
     return said
 
 
