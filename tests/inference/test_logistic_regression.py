@@ -62,7 +62,8 @@ def test_with_hardly_any_noise_a_step_is_greatest_likelihood(rng: np.random.Gene
     found = drawn(posterior)
     assert (np.abs(found.mean(axis=0) - aim) < 0.25 * errors).all()
     assert (found.std(axis=0) > 0.95 * errors).all()
-    assert (found.std(axis=0) < 1.25 * errors).all()
+    # a model that may not hold makes them 7% wider, what a step so long may be off by as much again and more
+    assert (found.std(axis=0) < 1.35 * errors).all()
     assert not posterior.diagnostics.headline
     chances = posterior.predict({"age": [10, 90], "dose": [0, 0], "s": ["a", "c"]}, interval=0.95)
     true = expit(np.array([[1, 10, 0, 0, 0], [1, 90, 0, 0, 1]]) @ WEIGHTS)
