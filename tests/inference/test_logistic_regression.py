@@ -109,7 +109,7 @@ def test_made_up_points_have_the_moments_and_the_shape_of_their_columns(rng: np.
     )
     mean, covariance = rows.mean(axis=0), np.cov(rows.T, bias=True)
     means, spread = np.repeat(mean[None, None], 3, axis=0), np.repeat(covariance[None], 3, axis=0)
-    points = Shape.of(means, np.ones((3, 1)), spread).points(means, spread)[..., 1:]
+    points = Shape.of(means, np.ones((3, 1)), spread, np.full(3, -1.0)).points(means, spread)[..., 1:]
     # clipping to the bounds, and what two values cannot follow of a normal copula
     assert points[0].mean(axis=0) == pytest.approx(mean, abs=0.02)
     assert np.cov(points[0].T, bias=True) == pytest.approx(covariance, rel=0.05, abs=0.002)
@@ -120,17 +120,49 @@ def test_made_up_points_have_the_moments_and_the_shape_of_their_columns(rng: np.
 
 
 @pytest.mark.parametrize("chances", [(0.1, 0.02), (0.05, 0.4), (0.9, 0.05)])
-def test_the_map_is_exact_for_one_feature_of_two_labels(chances: tuple[float, float]) -> None:
-    """Its coefficient is the log of the odds ratio; the discriminant's, the control, is not."""
-    rare, odds = 0.1, np.log(np.array(chances) / (1 - np.array(chances)))
+def test_the_map_is_nearly_exact_for_one_feature_of_two_labels(chances: tuple[float, float]) -> None:
+    """Its coefficient is the log of the odds ratio, as 256 points say it; the discriminant's, the control, is not."""
+    rare, odds = 0.3, np.log(np.array(chances) / (1 - np.array(chances)))
     n = 1_000_000
     ill = [round(n * rare * chances[1]), round(n * (1 - rare) * chances[0])]
     y = np.concatenate([np.arange(round(n * rare)) < ill[0], np.arange(round(n * (1 - rare))) < ill[1]])
     x = np.repeat([1.0, -1.0], [round(n * rare), round(n * (1 - rare))])
     aim = (odds[1] - odds[0]) / 2
     moments = moments_of(x, y)
-    assert made_up(*moments)[0, 1] == pytest.approx(aim, rel=0.02)
-    assert abs(discriminant(*moments)[0][0, 1] / aim - 1) > 0.05
+    assert made_up(*moments, np.full(1, -1.0))[0, 1] == pytest.approx(aim, rel=0.05)
+    assert abs(discriminant(*moments)[0][0, 1] / aim - 1) > 0.06
+
+
+def test_indicators_of_three_labels_are_points_of_0_and_1() -> None:
+    """The control takes them for features between -1 and 1, as numbers are."""
+    n, odds = 1_000_000, np.array([-2.0, 0.0, -1.0])
+    counts = np.round(n * np.array([0.6, 0.1, 0.3])).astype(int)
+    s = np.repeat([0, 1, 2], counts)
+    y = np.concatenate([np.arange(k) < round(k * expit(one)) for k, one in zip(counts, odds, strict=True)])
+    moments = moments_of(np.column_stack([s == 1, s == 2]).astype(float), y)
+    off, control = (
+        np.abs(made_up(*moments, lows)[0, 1:] - [2, 1]) for lows in (np.zeros(2), np.full(2, -1.0))
+    )
+    assert off.max() < 0.25
+    assert control.max() > 0.5
+
+
+def test_a_label_that_few_records_have_is_read_as_if_it_were_normal(rng: np.random.Generator) -> None:
+    """There are too few points for it."""
+    n = 1_000_000
+    x = np.column_stack([np.where(np.arange(n) < 0.003 * n, 1.0, -1.0), rng.uniform(-1, 1, n)])
+    y = rng.random(n) < expit(-1 + 0.5 * x[:, 0] + x[:, 1])
+    moments = moments_of(x, y)
+    found, near = made_up(*moments, np.full(2, -1.0))[0, 1:], discriminant(*moments)[0][0, 1:]
+    assert found == pytest.approx(near, abs=0.1)
+
+
+def test_more_features_have_more_points(rng: np.random.Generator) -> None:
+    x = rng.uniform(-1, 1, (5000, 140))
+    y = rng.random(5000) < expit(x[:, 0])
+    found = made_up(*moments_of(x, y), np.full(140, -1.0))
+    near = discriminant(*moments_of(x, y))[0]
+    assert found == pytest.approx(near, abs=0.1)
 
 
 def test_the_map_is_the_discriminant_where_features_are_far_from_their_bounds(
@@ -141,7 +173,7 @@ def test_the_map_is_the_discriminant_where_features_are_far_from_their_bounds(
     mean, covariance = moments_of(x, y)
     near, residual, _ = discriminant(mean, covariance)
     errors = np.sqrt(np.diag(np.linalg.inv(covariance[0, :2, :2])) / residual)
-    apart = (made_up(mean, covariance) - near)[0, 1:] / errors
+    apart = (made_up(mean, covariance, np.full(2, -1.0)) - near)[0, 1:] / errors
     # shares of the standard error of one record
     assert np.abs(apart).max() < 0.02
 
@@ -153,10 +185,11 @@ def test_a_skewed_feature_is_read_nearer_and_what_is_left_is_allowed_for(rng: np
     mean, covariance = moments_of(x[:, None], y)
     aim = fitted(np.column_stack([np.ones(len(x)), x]), y)[0][1]
     near, residual, r_squared = discriminant(mean, covariance)
-    found = made_up(mean, covariance)[0, 1]
+    low = np.full(1, -1.0)
+    found = made_up(mean, covariance, low)[0, 1]
     one = 1 / np.sqrt(covariance[0, 0, 0] * residual[0])
     steep = steepness(np.sqrt(r_squared / (residual * (1 - r_squared))))
-    features = Features(mean[:, :1], covariance[:, :1, :1], 1 / residual)
+    features = Features(mean[:, :1], covariance[:, :1, :1], 1 / residual, low)
     sd = one * OFF.sds(features.reach, steep, features.apart(np.array([[found]]), near[:, 1:]))[0, 0]
     assert abs(near[0, 1] - aim) > 1.3 * abs(found - aim)
     assert abs(found - aim) < 2 * sd

@@ -63,6 +63,11 @@ class Term:
         return not self.labels and not self.powers and len(self.signs) == 1
 
     @property
+    def least(self) -> int:
+        """The least value that it can have, 0 or -1; the largest is 1."""
+        return -1 if self.signs or any(power % 2 for _, power in self.powers) else 0
+
+    @property
     def n_factors(self) -> int:
         """Of how many indicators, signs and numbers it is the product."""
         return len(self.labels) + len(self.signs) + sum(power for _, power in self.powers)
@@ -125,6 +130,11 @@ class Design:
     def names(self) -> tuple[str, ...]:
         """Names of the terms."""
         return tuple(term.name(self.by_name) for term in self.terms)
+
+    @cached_property
+    def lows(self) -> np.ndarray:
+        """The least value of each term; the largest is 1."""
+        return np.array([term.least for term in self.terms], dtype=float)
 
     @cached_property
     def _found(self) -> tuple[tuple[Term, ...], np.ndarray, tuple[tuple[int, int], ...]]:

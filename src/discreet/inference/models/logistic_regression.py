@@ -18,14 +18,16 @@ MUCH = 0.25
 _MOST_NAMES = 3
 _MADE_UP = (
     "much of the width of {whose} is that features may have other shapes than their bounds and moments tell: a second "
-    "release, of model.refined(posterior), takes nothing for granted about them"
+    "release, of model.refined(posterior), takes next to nothing for granted about them"
 )
 
 
 def draw(question: Question) -> Answer:
     """Draw intercept and coefficients in the units of the data."""
     table, said = read_moments(question)
-    found, off = population_coefficients(table.mean, table.covariance, table.records, question.rng)
+    found, off = population_coefficients(
+        table.mean, table.covariance, table.records, feature_lows(question), question.rng
+    )
     return Answer(
         in_units(question, found),
         _HOW,
@@ -42,6 +44,12 @@ def read_moments(question: Question) -> tuple[MomentDraws, str]:
     counts = usable_counts(question, question.size)
     table = draw_moments(readings, counts, question.size, question.chains, question.rng)
     return table, noise_headline(question, readings, counts, table.records)
+
+
+def feature_lows(question: Question) -> np.ndarray:
+    """Return the least values of the terms of a release of products, without the target."""
+    model = question.release.model.require(StepRegression, "this engine reads regressions with a link")
+    return model.released_design.lows[:-1]
 
 
 def doubts(question: Question, off: np.ndarray, words: str = _MADE_UP) -> tuple[str, ...]:

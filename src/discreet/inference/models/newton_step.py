@@ -37,6 +37,8 @@ _LONG = (
 )
 # a share of the weight beyond the limit that hides how steep the slopes are
 _MUCH_LOST = 0.25
+# the most that errors are widened for
+_MOST_LOST = 0.8
 _BEYOND = (
     "at least {lost:.0%} of the means at the start are beyond model.limit, so that how steep the slopes are is mostly "
     "a guess and intervals may not hold: release again with a larger limit"
@@ -100,8 +102,8 @@ def _beyond(model: PoissonRegression, weight: float, residual: float) -> float:
 class Step:
     """What a release says: weighted moments with the working residual last, their total weight, and its scale.
 
-    ``usable`` are draws of the number of usable records, ``lost`` is the least share of weight that is likely to be
-    beyond the limit of a record's.
+    ``usable`` are draws of the number of usable records, ``lows`` the least values of the features, ``lost`` is the
+    share of weight that seems to be beyond the limit of a record's, ``surely_lost`` the least that is likely to be.
     """
 
     usable: np.ndarray
@@ -110,7 +112,9 @@ class Step:
     weights: np.ndarray
     scale: float
     start: np.ndarray
+    lows: np.ndarray
     lost: float
+    surely_lost: float
 
     @classmethod
     def of(cls, question: Question, link: Link) -> Step:
@@ -136,10 +140,13 @@ class Step:
         noise = release.noise[0].sample(question.size, question.rng) * float(release.totals.grid[0])
         weights = np.clip(values[0] - noise, _LEAST * n, n)
         usable = np.broadcast_to(counts, question.size)
-        sums = (
-            (values[at] + 2 * release.noise[at].sd * float(release.totals.grid[at])) / n for at in (0, curved)
+        sds = [release.noise[at].sd * float(release.totals.grid[at]) for at in (0, curved)]
+        lost, surely = (
+            link.lost((values[0] + times * sds[0]) / n, (values[curved] + times * sds[1]) / n)
+            for times in (0, 2)
         )
-        return cls(usable, readings, weight, weights, float(scale), model.mapped_start(), link.lost(*sums))
+        start, lows = model.mapped_start(), inner.lows
+        return cls(usable, readings, weight, weights, float(scale), start, lows, lost, surely)
 
     def slopes(self, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         """Return E[x u] of x = (1, features), from moments with the working residual last."""
@@ -159,10 +166,12 @@ def draw(question: Question, link_of: Callable[[Question], Link]) -> Answer:
         table.mean[:, :d],
         table.covariance[:, :d, :d],
         step.slopes(table.mean, table.covariance),
-        link.robust * link.variance / table.records,
+        # what is beyond the limit varies too
+        link.robust * link.variance / (table.records * (1 - min(max(step.lost, 0.0), _MOST_LOST))),
         link.response,
         question.rng,
         link.off,
+        step.lows,
     )
     said = noise_headline(question, step.readings.of_features, step.weights, step.usable)
     warnings = () if said else _warnings(question, link, step, found)
@@ -180,7 +189,7 @@ def _warnings(question: Question, link: Link, step: Step, found: Stepped) -> tup
     """Return what is to be said of a step: that it was long, for how much is known, or lacks the heaviest records."""
     words = (_AGAIN if found.moved > _FAR else _LONG).format(link=link.words, moved=found.moved)
     far = (words,) if found.moved > _FAR else doubts(question, found.share, words)
-    return far if step.lost < _MUCH_LOST else (*far, _BEYOND.format(lost=step.lost))
+    return far if step.surely_lost < _MUCH_LOST else (*far, _BEYOND.format(lost=step.surely_lost))
 
 
 def draw_naive(question: Question, link_of: Callable[[Question], Link]) -> Answer:
@@ -199,6 +208,7 @@ def draw_naive(question: Question, link_of: Callable[[Question], Link]) -> Answe
         link.response,
         question.rng,
         (0.0, 0.0),
+        step.lows,
     )
     return Answer(
         in_units(question, found.draws) | link.draws,

@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.inference.engine import Answer, Engine, Question, reads_all
 from discreet.inference.engines.naive import warning
-from discreet.inference.models.logistic_regression import doubts, in_units, read_moments
+from discreet.inference.models.logistic_regression import doubts, feature_lows, in_units, read_moments
 from discreet.inference.regression import Readings, usable_counts
 from discreet.inference.regression.newton import moment_root, wiggled
 from discreet.inference.regression.poisson_maps import population_coefficients, stein
@@ -19,7 +19,7 @@ def draw(question: Question) -> Answer:
     """Draw intercept and coefficients in the units of the data, the target's mean and its dispersion."""
     table, said = read_moments(question)
     found, more, off = population_coefficients(
-        table.mean, table.covariance, table.records, _most(question), question.rng
+        table.mean, table.covariance, table.records, feature_lows(question), _most(question), question.rng
     )
     return Answer(
         in_units(question, found) | more,

@@ -5,8 +5,8 @@ coefficients follow from the regression of the indicator of the second label: sl
 
 **Made-up table.** Features are rarely normal within the classes. What else is known of them is their bounds, and with
 them which shape goes with a mean and a variance (:mod:`~discreet.inference.regression.shaped_points`): the coefficients
-are those of the logistic regression of a table of such points. They are exact for one feature of two labels, and those
-of the discriminant for features far from their bounds.
+are those of the logistic regression of a table of such points. They are exact for one feature of two labels, but for
+rounding to so many points, and those of the discriminant for features far from their bounds.
 
 What they are off by (:mod:`~discreet.inference.regression.map_off`) was found on the real regressions of
 ``studies/map_errors.py``: with the sd s of the log-odds it grows as s^2 / sqrt(1 + s^2 / 4). Every draw is moved by
@@ -22,10 +22,10 @@ from scipy.special import expit
 
 from discreet.inference.regression.map_off import Features, MapOff
 from discreet.inference.regression.newton import solved
-from discreet.inference.regression.shaped_points import Shape, in_blocks, point_weights
+from discreet.inference.regression.shaped_points import Shape
 
 #: What the map is off by.
-OFF = MapOff(tails=0.009, apart=0.35, least=0.0006)
+OFF = MapOff(tails=0.011, apart=0.45, least=0.0015)
 #: Standard deviation of what a step is off by in each direction: parts of its length, and of its square.
 STEP_OFF = (0.02, 0.03)
 #: How much wider sampling errors are than those of a logistic model that holds, as a variance.
@@ -47,8 +47,11 @@ def discriminant(mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, 
     return np.column_stack([intercept, slopes]), residual, r_squared
 
 
-def made_up(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Return the coefficients of a logistic regression of made-up features with these moments, intercept first."""
+def made_up(mean: np.ndarray, covariance: np.ndarray, lows: np.ndarray) -> np.ndarray:
+    """Return the coefficients of a logistic regression of made-up features with these moments, intercept first.
+
+    Features lie between ``lows`` and 1.
+    """
     d = mean.shape[1] - 1
     found, _, r_squared = discriminant(mean, covariance)
     share = np.clip(mean[:, d], _LEAST_SHARE, 1 - _LEAST_SHARE)
@@ -63,10 +66,10 @@ def made_up(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         [mean[:, :d] - share[:, None] * apart, mean[:, :d] + (1 - share)[:, None] * apart], axis=1
     )
     shares = np.stack([1 - share, share], axis=1)
-    shape = Shape.of(means, shares, within)
+    shape = Shape.of(means, shares, within, lows)
 
     def block(shares: np.ndarray, means: np.ndarray, within: np.ndarray, near: np.ndarray) -> np.ndarray:
-        x, weights = shape.points(means, within), point_weights(shares)
+        x, weights = shape.points(means, within), shape.weights(shares)
 
         def respond(odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             chance = expit(odds)
@@ -76,17 +79,21 @@ def made_up(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         aim = np.einsum("nk,nki->ni", weights[:, second:], x[:, second:])
         return solved(x, aim, near, respond)
 
-    return in_blocks(block, shares, means, within, found)
+    return shape.solve(block, shares, means, within, found)
 
 
 def population_coefficients(
-    mean: np.ndarray, covariance: np.ndarray, records: np.ndarray, rng: np.random.Generator
+    mean: np.ndarray,
+    covariance: np.ndarray,
+    records: np.ndarray,
+    lows: np.ndarray,
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return draws of coefficients, and for each slope the share of its variance that is what the map is off by."""
     d = mean.shape[1] - 1
     near, residual, r_squared = discriminant(mean, covariance)
-    found = made_up(mean, covariance)
-    features = Features(mean[:, :d], covariance[:, :d, :d], 1 / residual)
+    found = made_up(mean, covariance, lows)
+    features = Features(mean[:, :d], covariance[:, :d, :d], 1 / residual, lows)
     steep = steepness(np.sqrt(r_squared / (residual * (1 - r_squared))))
     off = features.off(OFF.sds(features.reach, steep, features.apart(found[:, 1:], near[:, 1:])), rng)
     draws = found + features.sampled(records / ROBUST, rng) + off

@@ -34,17 +34,20 @@ class Features:
     mean: np.ndarray
     covariance: np.ndarray
     variance: np.ndarray
+    #: The least value of each feature; the largest is 1.
+    lows: np.ndarray
 
     @property
     def reach(self) -> np.ndarray:
         """How many sds of each feature its farther bound is away."""
-        return (1 + np.abs(self.mean)) / np.sqrt(self.covariance.diagonal(axis1=1, axis2=2))
+        farther = np.maximum(1 - self.mean, self.mean - self.lows)
+        return farther / np.sqrt(self.covariance.diagonal(axis1=1, axis2=2))
 
     def apart(self, slopes: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return how far the middles of draws of slopes are apart, in standard errors of one record."""
         inverse = np.linalg.inv(self.covariance).diagonal(axis1=1, axis2=2)
         errors = np.median(np.sqrt(inverse * self.variance[:, None]), axis=0)
-        return np.abs((slopes - others).mean(axis=0)) / errors
+        return np.abs(np.median(slopes - others, axis=0)) / errors
 
     def sampled(self, records: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return draws of what coefficients of a table of so many records differ by from the population's."""

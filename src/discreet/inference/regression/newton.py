@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.inference.regression.shaped_points import Shape, in_blocks
+from discreet.inference.regression.shaped_points import Shape
 
 # shares of the correction that are not known: along it, and in each direction
 _LOOSE, _AROUND = 0.35, 0.25
@@ -63,19 +63,21 @@ def newton_step(
     response: Response,
     rng: np.random.Generator,
     off: tuple[float, float],
+    lows: np.ndarray,
 ) -> Stepped:
     """Return draws of coefficients after a step from ``start``, and how far they have moved.
 
     ``mean`` and ``covariance`` are weighted moments of the features, ``slopes`` E[x u] of the weighted records, and
     ``variance`` times E[x x'] is the covariance of what those of a table and of its population differ by. ``off`` says
     what the step may be off by in each direction: its sd is these parts of the step's length and of its square.
+    Features lie between ``lows`` and 1.
     """
     root = moment_root(mean, covariance)
     deviation = root @ rng.standard_normal((*slopes.shape, 1))
     slopes = slopes[..., None] + deviation * np.sqrt(variance)[:, None, None]
     along = np.linalg.solve(root, slopes)
     first = np.linalg.solve(root.swapaxes(1, 2), along)[..., 0]
-    curved = _curved(start, mean, covariance, first, response)
+    curved = _curved(start, mean, covariance, first, response, lows)
     moved = np.linalg.norm(along[..., 0], axis=1)
     correction = curved - first
     size = np.linalg.norm(root.swapaxes(1, 2) @ correction[..., None], axis=1)
@@ -89,10 +91,15 @@ def newton_step(
 
 
 def _curved(
-    start: np.ndarray, mean: np.ndarray, covariance: np.ndarray, first: np.ndarray, response: Response
+    start: np.ndarray,
+    mean: np.ndarray,
+    covariance: np.ndarray,
+    first: np.ndarray,
+    response: Response,
+    lows: np.ndarray,
 ) -> np.ndarray:
     """Return the change that solves the equations with made-up features whose first-order solution is ``first``."""
-    shape = Shape.of(mean[:, None], np.ones((len(mean), 1)), covariance)
+    shape = Shape.of(mean[:, None], np.ones((len(mean), 1)), covariance, lows)
 
     def block(mean: np.ndarray, covariance: np.ndarray, first: np.ndarray) -> np.ndarray:
         x = shape.points(mean[:, None], covariance)
@@ -105,7 +112,7 @@ def _curved(
         aim = weight * x.swapaxes(1, 2) @ (x @ first[..., None])
         return solved(x, aim[..., 0], first, respond)
 
-    return in_blocks(block, mean, covariance, first)
+    return shape.solve(block, mean, covariance, first)
 
 
 def solved(

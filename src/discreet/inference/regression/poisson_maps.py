@@ -6,9 +6,9 @@ intercept is log E[y] - b . E[x] - b' S b / 2.
 
 **Made-up table.** Where features are not normal that is off, to first order by their third moments times b^2. Bounds
 tell which shape goes with a mean and a variance (:mod:`~discreet.inference.regression.shaped_points`): the coefficients
-solve E[x e^(x . b)] = E[x y] over points of such shapes. What they are off by
-(:mod:`~discreet.inference.regression.map_off`) was found on the real regressions of ``studies/map_errors.py``: with the
-sd s of the predictor it grows as s^2. Every draw is moved by normal deviations of this sd.
+solve E[x m] = E[x y] over points of such shapes, with the mean m = e^(x . b), at most the target's bound. What they are
+off by (:mod:`~discreet.inference.regression.map_off`) was found on the real regressions of ``studies/map_errors.py``:
+with the sd s of the predictor it grows as s^2. Every draw is moved by normal deviations of this sd.
 
 **Dispersion.** Real counts vary more than a Poisson distribution says. The residual variance around the linear fit,
 over E[y], is by how much, and errors are as much larger; ``ROBUST`` stands for residuals that are uneven otherwise.
@@ -25,11 +25,11 @@ import numpy as np
 
 from discreet.inference.regression.map_off import Features, MapOff
 from discreet.inference.regression.newton import solved
-from discreet.inference.regression.shaped_points import Shape, in_blocks
+from discreet.inference.regression.shaped_points import Shape
 from discreet.models.poisson_regression import HEAVIEST
 
 #: What the map is off by.
-OFF = MapOff(tails=0.03, apart=0.5, least=0.001)
+OFF = MapOff(tails=0.03, apart=0.6, least=0.002)
 #: How much wider sampling errors are than those of counts whose variance is in proportion to their mean, squared.
 ROBUST = 1.3
 #: Standard deviation of what a step is off by in each direction: parts of its length, and of its square.
@@ -59,8 +59,11 @@ def stein(mean: np.ndarray, covariance: np.ndarray, most: float) -> tuple[np.nda
     return np.column_stack([intercept, slopes]), average, dispersion, np.sqrt(square)
 
 
-def made_up(mean: np.ndarray, covariance: np.ndarray, most: float) -> np.ndarray:
-    """Return the coefficients of a Poisson regression of made-up features with these moments, intercept first."""
+def made_up(mean: np.ndarray, covariance: np.ndarray, lows: np.ndarray, most: float) -> np.ndarray:
+    """Return the coefficients of a Poisson regression of made-up features with these moments, intercept first.
+
+    Features lie between ``lows`` and 1.
+    """
     d = mean.shape[1] - 1
     found, average, _, _ = stein(mean, covariance, most)
     features = mean[:, None, :d], covariance[:, :d, :d]
@@ -69,26 +72,33 @@ def made_up(mean: np.ndarray, covariance: np.ndarray, most: float) -> np.ndarray
     # of the target over its mean, the intercept first
     line = np.column_stack([1 - np.einsum("ni,ni->n", linear, mean[:, :d]), linear])
     near = found - np.eye(1, d + 1) * np.log(average)[:, None]
-    shape = Shape.of(features[0], np.ones((len(mean), 1)), features[1])
+    shape = Shape.of(features[0], np.ones((len(mean), 1)), features[1], lows)
 
-    def block(means: np.ndarray, within: np.ndarray, line: np.ndarray, near: np.ndarray) -> np.ndarray:
+    def block(
+        means: np.ndarray, within: np.ndarray, line: np.ndarray, near: np.ndarray, average: np.ndarray
+    ) -> np.ndarray:
         x = shape.points(means, within)
-        weight = 1 / x.shape[1]
+        weight, bound = 1 / x.shape[1], most / average[:, None]
 
         def respond(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            counts = weight * np.exp(logs)
+            counts = weight * np.minimum(np.exp(logs), bound)
             return counts, counts
 
         aim = weight * x.swapaxes(1, 2) @ (x @ line[..., None])
         return solved(x, aim[..., 0], near, respond)
 
-    found = in_blocks(block, *features, line, near)
+    found = shape.solve(block, *features, line, near, average)
     found[:, 0] += np.log(average)
     return found
 
 
 def population_coefficients(
-    mean: np.ndarray, covariance: np.ndarray, records: np.ndarray, most: float, rng: np.random.Generator
+    mean: np.ndarray,
+    covariance: np.ndarray,
+    records: np.ndarray,
+    lows: np.ndarray,
+    most: float,
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
     """Return draws of coefficients, of mean and dispersion, and for each slope the share of variance that is the map's.
 
@@ -96,8 +106,8 @@ def population_coefficients(
     """
     d = mean.shape[1] - 1
     near, average, dispersion, spread = stein(mean, covariance, most)
-    found = made_up(mean, covariance, most)
-    features = Features(mean[:, :d], covariance[:, :d, :d], dispersion / average)
+    found = made_up(mean, covariance, lows, most)
+    features = Features(mean[:, :d], covariance[:, :d, :d], dispersion / average, lows)
     apart = features.apart(found[:, 1:], near[:, 1:])
     off = features.off(OFF.sds(features.reach, spread**2, apart), rng)
     draws = found + features.sampled(records / ROBUST, rng) + off
@@ -122,6 +132,6 @@ def response(
     """Return how far means move with their logs, over the weight at the start, and the derivative."""
     means = np.exp(np.clip(predictors, -30.0, np.log(most)))
     weights = np.minimum(means, heaviest)
-    # means beyond the bound, as no target is, still say which way back is
-    moved = np.exp(np.clip(predictors + change, -30.0, np.log(most) + 1.0))
+    # at the bound the derivative is kept, which says which way back is
+    moved = np.exp(np.clip(predictors + change, -30.0, np.log(most)))
     return (moved - means) / weights, moved / weights
