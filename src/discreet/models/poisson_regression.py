@@ -41,8 +41,8 @@ class PoissonRegression(StepRegression):
     """A count as target, the log of whose mean is intercept + coefficients . terms.
 
     What is estimated is the coefficients of greatest Poisson likelihood in the population, of the target as clipped to
-    its bounds, with means of at most the bound too. That counts vary as much as a Poisson distribution says is not taken for granted: ``dispersion`` is
-    their variance over their mean, and intervals are as wide as it asks for.
+    its bounds, with means of at most the bound too. That counts vary as much as a Poisson distribution says is not
+    taken for granted: ``dispersion`` is their variance over their mean, and intervals are as wide as it asks for.
 
     Parameters
     ----------
