@@ -142,7 +142,7 @@ class StepRegression(Regression):
             return ""
         return (
             "part of the width is what the shapes of the features may be, which more records do not narrow: a second "
-            "release, of model.refined(posterior), does"
+            "release, of model.refined(posterior) or by discreet refine, does"
         )
 
     def read_prior(self, prior: Any, domain: Domain) -> None:

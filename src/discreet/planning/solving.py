@@ -75,6 +75,7 @@ def solve(
     close = _CLOSE_OF_CHAINS if tables.chains else _CLOSE
     low, high = float(np.log(budget.nothing(n))), float(np.log(ENDLESS))
     between: dict[bool, tuple[float, float]] = {}
+    before = False
     # noise is about as large as what is left to chance at epsilon = 8 / sqrt(n), or rho = 32 / n
     guess = 2 / -power * np.log(8 / np.sqrt(n)) - np.log(2) * (power == -1.0)
     guess = min(max(guess + np.log((wanted / floor) ** 2 - 1) / power, low), high)
@@ -82,8 +83,14 @@ def solve(
     for _ in range(_STEPS):
         if abs(np.log(found.width / wanted)) < close:
             break
-        low, high = (guess, high) if found.width > wanted else (low, guess)
-        between[found.width > wanted] = float(np.log(found.width / wanted)), guess
+        too_wide = found.width > wanted
+        low, high = (guess, high) if too_wide else (low, guess)
+        if len(between) == 2 and too_wide == before:
+            # an end that stays counts half as much, or the other one would hardly move
+            off, there = between[not too_wide]
+            between[not too_wide] = off / 2, there
+        before = too_wide
+        between[too_wide] = _log_odds(found.width, floor, ceiling) - _log_odds(wanted, floor, ceiling), guess
         if len(between) == 2:
             (above, narrow), (below, wide) = between[True], between[False]
             guess = (narrow * -below + wide * above) / (above - below)
@@ -94,6 +101,12 @@ def solve(
             guess = guess if low < guess < high else (low + high) / 2
         found = tables.width(budget.at(float(np.exp(guess))))
     return float(np.exp(guess)), found
+
+
+def _log_odds(width: float, floor: float, ceiling: float) -> float:
+    """Return the log of what falls about with a power of the budget: noise's part of the variance over the rest."""
+    inside = min(max(width, floor * (1 + _CLOSE / 4)), ceiling * (1 - _CLOSE / 4))
+    return float(np.log((inside**2 - floor**2) / (ceiling**2 - inside**2)))
 
 
 def _step(widths: np.ndarray, floors: np.ndarray, ceiling: float, wanted: float, power: float) -> float:

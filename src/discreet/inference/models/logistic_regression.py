@@ -18,7 +18,7 @@ MUCH = 0.25
 _MOST_NAMES = 3
 _MADE_UP = (
     "much of the width of {whose} is that features may have other shapes than their bounds and moments tell: a second "
-    "release, of model.refined(posterior), takes next to nothing for granted about them"
+    "release, of model.refined(posterior) or by discreet refine, takes next to nothing for granted about them"
 )
 
 

@@ -28,12 +28,12 @@ _LEAST = 0.02
 # a change of the predictor, in the middle of the records, that is far
 _FAR = 0.5
 _AGAIN = (
-    "{link} moved by about {moved:.2g} from the start: release again from model.refined(posterior) to be sure that "
-    "they stay"
+    "{link} moved by about {moved:.2g} from the start: release again, from model.refined(posterior) or discreet "
+    "refine, to be sure that they stay"
 )
 _LONG = (
     "much of the width of {{whose}} is that the start was far for how much is known: {link} moved by about "
-    "{moved:.2g}; another release, from model.refined(posterior), starts nearer"
+    "{moved:.2g}; another release, from model.refined(posterior) or discreet refine, starts nearer"
 )
 # a share of the weight beyond the limit that hides how steep the slopes are
 _MUCH_LOST = 0.25
