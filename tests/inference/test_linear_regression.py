@@ -58,7 +58,7 @@ def readings_of(
 
 
 @pytest.mark.parametrize("laplace", [False, True])
-@pytest.mark.parametrize("p", [2, 4])
+@pytest.mark.parametrize("p", [2, 4, 9])
 def test_the_gradient_and_the_prior(p: int, laplace: bool, rng: np.random.Generator) -> None:
     mean, root = draw_prior(p - 1, rng)
     rows, columns = np.tril_indices(p)

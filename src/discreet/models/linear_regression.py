@@ -184,7 +184,7 @@ class LinearRegression(Regression):
     def weak_prior_in_words(self, domain: Domain) -> str:
         return (
             "on bounds mapped to [-1, 1], means N(0, 0.5^2), sds lognormal(log 0.3, 0.8), correlations of the "
-            "features LKJ(2), R^2 Beta(1/2, 1), kurtosis from 3 on"
+            "features LKJ(2), R^2 Beta(1/2, 1), of many features Beta(1, 2), kurtosis from 3 on"
         )
 
     def in_units(self, intercept: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

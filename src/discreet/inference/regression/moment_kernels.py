@@ -23,10 +23,11 @@ import math
 import numpy as np
 
 from discreet.compiled import njit
-from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, A, B
+from discreet.inference.regression.moment_prior import EDGE, ETA, LOG_SD, MEAN_SD, SOFT, SPREAD, explained
 
 # moves of the number of records for one of the moments, and the logarithm of how much nearer than far the nearest is
 _COUNT_MOVES, _NEAREST = 4, 6.0
+_explained = njit(cache=True)(explained)
 
 
 @njit(cache=True)
@@ -152,18 +153,19 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, forms,
             lp -= 0.5 * beyond * beyond
             g[j] -= 2 * beyond * q[j] / EDGE
             H[j, j] -= beyond / EDGE
-    power = A - 0.5 * d
+    a, b = _explained(d)
+    power = a - 0.5 * d
     for j in range(p):
         log_w = math.log(W[j, j])
         sd = 0.5 * log_w
-        weight = ETA - 1.5 if j < d else B - 1.0
+        weight = ETA - 1.5 if j < d else b - 1.0
         lp += -0.5 * p * log_w - sd - 0.5 * ((sd - LOG_SD) / SPREAD) ** 2
         lp += weight * (2 * math.log(L[j, j]) - log_w) + (p - j + 1) * math.log(L[j, j])
         H[j, j] += (-0.5 * p - 0.5 - 0.5 * (sd - LOG_SD) / SPREAD**2 - weight) / W[j, j]
-    explained = 0.0
+    square = 0.0
     for m in range(d):
-        explained += L[d, m] ** 2
-    share = explained / W[d, d]
+        square += L[d, m] ** 2
+    share = square / W[d, d]
     lp += power * math.log(share + SOFT)
     H[d, d] -= power * share / (share + SOFT) / W[d, d]
     at = p
@@ -174,7 +176,7 @@ def log_density(q, g, n, y, scale, laplace, yy, scales, tied, other, tie, forms,
                 s += H[j, m] * L[m, k]
             s *= 2
             if k == j:
-                weight = ETA - 1.5 if j < d else B - 1.0
+                weight = ETA - 1.5 if j < d else b - 1.0
                 s = s * L[j, j] + 2 * weight + (p - j + 1)
             elif j == d:
                 s += power * 2 * L[d, k] / W[d, d] / (share + SOFT)

@@ -1,8 +1,7 @@
 """The weak prior of a regression's population, on bounds mapped to [-1, 1]: its density and draws from it.
 
 Means are N(0, MEAN_SD^2), sds lognormal(LOG_SD, SPREAD), correlations of the features LKJ(ETA), R^2 of the target is
-Beta(A, B) and its direction uniform; SOFT keeps the density finite at R^2 = 0. That expects targets that are hardly
-explained, and some that nearly are: with less density near R^2 = 1 their residual sds are missed where noise dominates.
+Beta(a, b) of :func:`explained` and its direction uniform; SOFT keeps the density finite at R^2 = 0.
 
 No number leaves [-1, 1], so that no mean square is above 1; those that are lose density like a normal tail of sd EDGE.
 Columns that sit on their bounds have a mean square of 1, and a barrier that keeps away from it would move them.
@@ -14,7 +13,7 @@ from math import log
 
 import numpy as np
 
-MEAN_SD, LOG_SD, SPREAD, ETA, A, B, EDGE = 0.5, log(0.3), 0.8, 2.0, 0.5, 1.0, 0.05
+MEAN_SD, LOG_SD, SPREAD, ETA, EDGE = 0.5, log(0.3), 0.8, 2.0, 0.05
 SOFT = 0.02
 #: Kurtosis of the records is 3 times one plus a lognormal number with this median and log sd, or a larger one.
 EXCESS, EXCESS_SPREAD = 0.3, 0.8
@@ -22,6 +21,17 @@ EXCESS, EXCESS_SPREAD = 0.3, 0.8
 _FAR, _FAR_MEDIAN, _FAR_SPREAD = 0.3, 3.0, 2.5
 # tails of the target: at least, at most, and where half of what is between them is reached
 _LEAST_TAIL, _MOST_TAIL, _HALF_TAIL = 0.3, 5.0, 0.4
+
+
+def explained(d: int) -> tuple[float, float]:
+    """Return a and b of the beta distribution of R^2.
+
+    Few features are expected to explain hardly anything, or in some tables nearly all: with less density near R^2 = 1
+    residual sds of those are missed where noise dominates. From five features on there is less of it, and from ten on
+    half: noise hides more of what many features explain, and the residual sds of all other tables would be missed.
+    """
+    more = min(max((d - 5.0) / 5.0, 0.0), 1.0)
+    return 0.5 + 0.5 * more, 1.0 + more
 
 
 def towards(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
@@ -66,11 +76,12 @@ def log_prior(mean: np.ndarray, root: np.ndarray) -> np.ndarray:
     log_root = np.log(np.diagonal(root, axis1=1, axis2=2))
     log_w = np.log(np.einsum("njk,njk->nj", root, root))
     sd = 0.5 * log_w
+    a, b = explained(d)
     total = (-0.5 * p * log_w - sd - 0.5 * ((sd - LOG_SD) / SPREAD) ** 2).sum(axis=1)
     alone = 2 * log_root - log_w
     share = -np.expm1(alone[:, d])
-    total += (ETA - 1.5) * alone[:, :d].sum(axis=1) + (B - 1.0) * alone[:, d]
-    total += (A - 0.5 * d) * np.log(np.maximum(share, 0.0) + SOFT)
+    total += (ETA - 1.5) * alone[:, :d].sum(axis=1) + (b - 1.0) * alone[:, d]
+    total += (a - 0.5 * d) * np.log(np.maximum(share, 0.0) + SOFT)
     beyond = np.maximum(np.exp(log_w) + mean**2 - 1, 0.0) / EDGE
     total -= 0.5 * (beyond**2).sum(axis=1)
     return total - 0.5 * ((mean / MEAN_SD) ** 2).sum(axis=1)
@@ -87,7 +98,8 @@ def log_prior_given_features(mean: np.ndarray, root: np.ndarray) -> np.ndarray:
     square = np.einsum("nk,nk->n", root[:, d], root[:, d])
     log_w = np.log(square)
     alone = 2 * log_root[:, d] - log_w
-    total = (B - 1.0) * alone + (A - 0.5 * d) * np.log(np.maximum(-np.expm1(alone), 0.0) + SOFT)
+    a, b = explained(d)
+    total = (b - 1.0) * alone + (a - 0.5 * d) * np.log(np.maximum(-np.expm1(alone), 0.0) + SOFT)
     total += log_root[:, :d].sum(axis=1) - (0.5 * d + 1) * log_w
     total -= 0.5 * ((0.5 * log_w - LOG_SD) / SPREAD) ** 2 + 0.5 * (mean[:, d] / MEAN_SD) ** 2
     beyond = np.maximum(square + mean[:, d] ** 2 - 1, 0.0) / EDGE
@@ -117,12 +129,13 @@ def _proposed(d: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     root[:, 0, 0] = 1.0
     for k in range(1, d):
         root[:, k, : k + 1] = _rows(rng.beta(k / 2, ETA + (d - 1 - k) / 2, size), k, rng)
-    share = rng.beta(A, B, size)
+    a, b = explained(d)
+    share = rng.beta(a, b, size)
     root[:, d] = _rows(share, d, rng)
     sd = np.exp(rng.normal(LOG_SD, SPREAD, (size, d + 1)))
     mean = rng.normal(0, MEAN_SD, (size, d + 1))
     beyond = np.maximum(sd**2 + mean**2 - 1, 0) / EDGE
-    accept = (share / (share + SOFT)) ** (0.5 * d - A) * np.exp(-0.5 * (beyond**2).sum(axis=1))
+    accept = (share / (share + SOFT)) ** (0.5 * d - a) * np.exp(-0.5 * (beyond**2).sum(axis=1))
     kept = rng.random(size) < accept
     return mean[kept], (root * sd[:, :, None])[kept]
 
