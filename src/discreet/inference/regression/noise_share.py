@@ -150,8 +150,8 @@ def _hidden(release: Release, readings: Readings, n: float, people: float) -> st
         release, readings
     )
     return (
-        "noise dominates: the noisy moments are not clearly those of any table, and what is said of the slopes of "
-        f"{names} is mostly the prior's; at least about {budget}, or {records}, {more}are needed{unless}{other}"
+        f"noise dominates: the noisy moments are not clearly those of any table, and what is said of {names} is "
+        f"mostly the prior's; at least about {budget}, or {records}, {more}are needed{unless}{other}"
     )
 
 
