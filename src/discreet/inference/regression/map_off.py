@@ -1,8 +1,8 @@
 """What coefficients that were read off made-up features are off by, which does not shrink with the number of records.
 
-On random regressions of real tables it is, in units in which one record has the standard error 1, about a sum: a growing
-function of the sd s of the predictor times how many sds of the feature its farther bound is away, which tells of tails;
-a part of how far the answer is from the one for normal features; and a trace.
+On random regressions of real tables it is, in units in which one record has the standard error 1, about a sum: a
+growing function of the sd s of the predictor times how many sds of the feature its farther bound is away, which tells
+of tails; a part of how far the answer is from the one for normal features; and a trace.
 """
 
 from __future__ import annotations
